@@ -19,6 +19,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -86,7 +87,7 @@ class Copies {
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       if (needs(region.nodes[k], v, true)) users.push_back(k);
     }
-    const bool yielded = yields_dense(region, into, v);
+    const bool yielded = becomes_dense(region.yields, into, v);
     if (users.empty() && !yielded) return;
     if (!yielded && std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
       for (const std::size_t k : users) {
@@ -104,32 +105,27 @@ class Copies {
     region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), copying(program_, v, copy, range));
   }
 
-  /// True if the region yields `v` into a value that a loop or branch carries dense.
-  [[nodiscard]] bool yields_dense(const Region& region, const std::vector<ValueId>& into, ValueId v) const {
+  /// True if `v` is among the values `from` and is assigned to a dense one of `into`.
+  [[nodiscard]] bool becomes_dense(std::span<const ValueId> from, std::span<const ValueId> into, ValueId v) const {
     bool found = false;
-    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k)
-      found = found || (region.yields[k] == v && !program_.type(into[k]).is_compressed());
+    for (std::size_t k = 0; k < std::min(from.size(), into.size()); ++k)
+      found = found || (from[k] == v && !program_.type(into[k]).is_compressed());
     return found;
+  }
+  void redirect_dense(std::span<ValueId> from, std::span<const ValueId> into, ValueId v, ValueId copy) const {
+    for (std::size_t k = 0; k < std::min(from.size(), into.size()); ++k) {
+      if (from[k] == v && !program_.type(into[k]).is_compressed()) from[k] = copy;
+    }
   }
   void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy,
                        const SourceRange& range) {
-    if (!yields_dense(region, into, v)) return;
+    if (!becomes_dense(region.yields, into, v)) return;
     warn(v, range, "a loop or branch carries it dense");
-    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k) {
-      if (region.yields[k] == v && !program_.type(into[k]).is_compressed()) region.yields[k] = copy;
-    }
+    redirect_dense(region.yields, into, v, copy);
   }
-  /// Replaces initial values of dense loop-carried variables.
-  void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
-    for (std::size_t k = 0; k < inits.size(); ++k) {
-      if (inits[k] == v && !program_.type(body.arguments[k + 1]).is_compressed()) inits[k] = copy;
-    }
-  }
-  [[nodiscard]] bool starts_dense(const std::vector<ValueId>& inits, const Region& body, ValueId v) const {
-    bool found = false;
-    for (std::size_t k = 0; k < inits.size(); ++k)
-      found = found || (inits[k] == v && !program_.type(body.arguments[k + 1]).is_compressed());
-    return found;
+  /// The variables of a loop.
+  [[nodiscard]] static std::span<const ValueId> carried(const Region& body) {
+    return std::span(body.arguments).subspan(1);
   }
 
   /// True if the node, or a nested one, reads all elements of the compressed value. `operations`: Computes may iterate
@@ -138,7 +134,7 @@ class Copies {
     if (needs_itself(n, v, operations)) return true;
     const bool inside = operations && holds_operations(n);
     return std::ranges::any_of(regions_in(n), [&](const Region* r) {
-      return (inside && yields_dense(*r, n.results, v)) ||
+      return (inside && becomes_dense(r->yields, n.results, v)) ||
              std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
     });
   }
@@ -146,8 +142,8 @@ class Copies {
     const std::vector<ValueId> operands = operands_of(program_, n);
     if (std::ranges::find(operands, v) == operands.end()) return false;
     if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op)) return false;
-    if (const auto* f = std::get_if<For>(&n.op)) return starts_dense(f->inits, f->body, v);
-    if (const auto* w = std::get_if<While>(&n.op)) return starts_dense(w->inits, w->body, v);
+    if (const auto* f = std::get_if<For>(&n.op)) return becomes_dense(f->inits, carried(f->body), v);
+    if (const auto* w = std::get_if<While>(&n.op)) return becomes_dense(w->inits, carried(w->body), v);
     const auto* c = std::get_if<Compute>(&n.op);
     const auto iteration = operations ? sparse_iteration(program_, n) : std::nullopt;
     return !iteration || !visits(*c, *iteration, v);
@@ -156,9 +152,9 @@ class Copies {
     if (needs_itself(n, v, operations)) {
       warn(v, n.range, reason(n, operations));
       if (auto* f = std::get_if<For>(&n.op))
-        redirect_inits(f->inits, f->body, v, copy);
+        redirect_dense(f->inits, carried(f->body), v, copy);
       else if (auto* w = std::get_if<While>(&n.op))
-        redirect_inits(w->inits, w->body, v, copy);
+        redirect_dense(w->inits, carried(w->body), v, copy);
       else
         rename_operands(n, {{v, copy}});
     }
