@@ -134,7 +134,7 @@ OperationStep ComputeLowering::operation() {
   const bool contraction = iteration_ == nullptr && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
   inline_lookup(*op, *kernel);
-  TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "what is met panel by panel is not walked");
+  TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "a sparse iteration gathers nothing in panels");
   if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
   op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
   kernel->type = type_.scalar;

@@ -7,8 +7,7 @@
 
 namespace tdsl::ir {
 
-/// What a sparse iteration of a Compute must satisfy. The pass `iteration` chooses by these rules, and the verifier
-/// checks its choice by them.
+/// Rules of a Compute's sparse iterations. The pass `iteration` chooses by them, and the verifier checks its choice.
 class IterationRules {
  public:
   IterationRules(const Program& program, const Compute& compute);
