@@ -314,4 +314,14 @@ std::string print(const Program& /*program*/, const Expr& e, const std::vector<s
   return ExprPrinter(labels).text(e);
 }
 
+std::string declared_type(const Program& program, const Type& type) {
+  std::string dimensions;
+  for (std::size_t d = 0; d < type.rank(); ++d) {
+    dimensions +=
+        std::string(d == 0 ? "" : ", ") + (type.format.is_sparse(d) ? "sparse " : "") +
+        type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
+  }
+  return std::string(name_of(type.scalar)) + (dimensions.empty() ? "" : "[" + dimensions + "]");
+}
+
 }  // namespace tdsl::ir

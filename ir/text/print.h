@@ -11,6 +11,8 @@ namespace tdsl::ir {
 [[nodiscard]] std::string print(const Program& program);
 /// One expression in the text form.
 [[nodiscard]] std::string print(const Program& program, const Expr& e, const std::vector<std::string>& labels);
+/// `f64[n, sparse m]`, as in a declaration; `?` for unnamed extents.
+[[nodiscard]] std::string declared_type(const Program& program, const Type& type);
 /// The text in quotes, escaped.
 [[nodiscard]] std::string quoted(const std::string& text);
 /// Parses the text form. Throws std::runtime_error("line:column: message").

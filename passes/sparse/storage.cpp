@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "ir/analysis/iteration_rules.h"
+#include "ir/text/print.h"
 #include "passes/passes.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/iteration.h"
@@ -199,16 +200,6 @@ Program storage(const Program& original, PassContext& context) {
 
 namespace {
 
-std::string sparse_type_text(const Program& program, const Type& type) {
-  std::string text(name_of(type.scalar));
-  for (std::size_t d = 0; d < type.rank(); ++d) {
-    const std::string extent =
-        type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
-    text += (d == 0 ? "[" : ", ") + std::string(type.format.is_sparse(d) ? "sparse " : "") + extent;
-  }
-  return text + "]";
-}
-
 /// The reason that the pass `storage` gave, or would give now.
 std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange& range, const PassContext& context) {
   if (const auto found = choice.dense.find(v); found != choice.dense.end()) return found->second;
@@ -246,7 +237,7 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
           continue;
         const std::string name = named ? "`" + info.name + "`" : "this value";
         context.warn("dense-storage", range,
-                     name + ", " + sparse_type_text(program, info.type) +
+                     name + ", " + declared_type(program, info.type) +
                          ", is stored dense, absent elements included: " + why_dense(choice, v, range, context));
       }
     });

@@ -2,21 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "ir/text/print.h"
+
 namespace tdsl::tools {
-
-namespace {
-
-std::string type_text(const ir::Program& program, const ir::Type& type) {
-  std::string dims;
-  for (std::size_t d = 0; d < type.rank(); ++d) {
-    dims += std::string(dims.empty() ? "" : ", ") + (type.format.is_sparse(d) ? "sparse " : "") +
-            type.shape[d].to_string(
-                [&](ir::ValueId v) { return program.info(v).name.empty() ? std::string("?") : program.info(v).name; });
-  }
-  return std::string(ir::name_of(type.scalar)) + (dims.empty() ? "" : "[" + dims + "]");
-}
-
-}  // namespace
 
 rt::ElementType element_type_of(ir::Scalar s) {
   switch (s) {
@@ -45,9 +33,9 @@ rt::ProgramDeclaration declaration_of(const ir::Program& program) {
     if (const auto* p = std::get_if<ir::Param>(&n.op)) {
       d.params.push_back({p->name, element_type_of(program.type(n.results[0]).scalar), ir::default_text(*p)});
     } else if (const auto* i = std::get_if<ir::Input>(&n.op)) {
-      d.inputs.push_back({i->name, type_text(program, program.type(n.results[0]))});
+      d.inputs.push_back({i->name, ir::declared_type(program, program.type(n.results[0]))});
     } else if (const auto* o = std::get_if<ir::Output>(&n.op)) {
-      d.outputs.push_back({o->name, type_text(program, program.type(o->value))});
+      d.outputs.push_back({o->name, ir::declared_type(program, program.type(o->value))});
     } else if (const auto* dim = std::get_if<ir::Dimension>(&n.op)) {
       d.dimensions.push_back(dim->name);
     }
