@@ -1,7 +1,5 @@
 #include "tools/tdslc/declaration.h"
 
-#include <fmt/format.h>
-
 #include "ir/text/print.h"
 
 namespace tdsl::tools {
