@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -124,6 +125,19 @@ struct FusedKernel {
     std::vector<std::int32_t> shared;    ///< its shared labels
     SourceRange range;
     std::optional<Extent> place = std::nullopt;  ///< in a packed result: position of its first element
+
+    /// True for a reduction over the shared labels.
+    [[nodiscard]] bool closes() const { return static_cast<std::size_t>(shared[0]) >= compute.out.size(); }
+    [[nodiscard]] int label_count() const { return static_cast<int>(compute.out.size() + compute.reduce.size()); }
+    [[nodiscard]] const ir::Label& label(int l) const {
+      const auto k = static_cast<std::size_t>(l);
+      return k < compute.out.size() ? compute.out[k] : compute.reduce[k - compute.out.size()];
+    }
+    [[nodiscard]] bool is_shared(int l) const { return std::ranges::find(shared, l) != shared.end(); }
+    /// True for the label of the rows, the last shared one.
+    [[nodiscard]] bool counts_rows(int l) const { return l == shared.back(); }
+    /// True for the label of a loop around the blocks of rows.
+    [[nodiscard]] bool is_outer(int l) const { return is_shared(l) && !counts_rows(l); }
   };
   std::vector<Member> members;
   /// The operand (index into RecordedOp::reads) of every Read of an outside tensor.

@@ -47,9 +47,7 @@ class FusedLowering {
 
  private:
   [[nodiscard]] const Member& result() const { return kernel_->members.back(); }
-  [[nodiscard]] bool closes() const {
-    return static_cast<std::size_t>(result().shared[0]) >= result().compute.out.size();
-  }
+  [[nodiscard]] bool closes() const { return result().closes(); }
 
   void member(const ir::Node& node, const std::vector<std::int32_t>& shared) {
     const ValueId v = builder_.resolve(node.results[0]);
@@ -70,7 +68,7 @@ class FusedLowering {
     const Member& r = result();
     for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
       const ir::Label& label = r.compute.out[l];
-      const bool shared = is_shared(r, static_cast<int>(l));
+      const bool shared = r.is_shared(static_cast<int>(l));
       op_->add_out({label.name, {label.begin, label.end}});
       if (!shared) op_->set_uncut(l);
     }
@@ -79,7 +77,7 @@ class FusedLowering {
     if (!closes()) return;
     const Member& r = result();
     for (const std::int32_t l : r.shared) {
-      const ir::Label& label = label_of(r, l);
+      const ir::Label& label = r.label(l);
       op_->add_reduce({label.name, {label.begin, label.end}});
     }
   }
@@ -95,8 +93,7 @@ class FusedLowering {
   void pack() {
     for (Member& m : kernel_->members) {
       if (std::ranges::none_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == m.value; })) continue;
-      const bool closes = static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size();
-      if (!closes || m.type != result().type)
+      if (!m.closes() || m.type != result().type)
         throw NotSupported(m.range,
                            "fused operators of several results that are not all sums over the rows, of one type, are "
                            "not supported yet");
@@ -138,9 +135,6 @@ class FusedLowering {
   [[nodiscard]] int shared(std::size_t f) const {
     return closes() ? static_cast<int>(op_->labels.size() - result().shared.size() + f) : result().shared[f];
   }
-  [[nodiscard]] static bool is_shared(const Member& m, int label) {
-    return std::ranges::find(m.shared, label) != m.shared.end();
-  }
 
   void reads(const Member& m) {
     const auto enter = [&](const ir::ExprNode& n) {
@@ -161,11 +155,6 @@ class FusedLowering {
     return std::ranges::any_of(kernel_->members, [&](const Member& m) { return m.value == v; });
   }
 
-  [[nodiscard]] static const ir::Label& label_of(const Member& m, int label) {
-    const auto l = static_cast<std::size_t>(label);
-    return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
-  }
-
   SymbolicDim dimension(const Member& m, const Expr& subscript, const Extent& extent) {
     const auto form = ir::affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
     TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
@@ -173,7 +162,7 @@ class FusedLowering {
     const int label = form->terms[0].label;
     const auto place = std::ranges::find(m.shared, label);
     if (place != m.shared.end()) return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}};
-    const ir::Label& l = label_of(m, label);
+    const ir::Label& l = m.label(label);
     return {{}, {l.begin, l.end}, l.begin == Extent(0) && l.end == extent};
   }
 
@@ -190,9 +179,8 @@ class FusedLowering {
     for (const Member& m : kernel_->members) {
       if (of_products && !matrix_product(m)) continue;
       Extent points(1);
-      const auto labels = static_cast<int>(m.compute.out.size() + m.compute.reduce.size());
-      for (int l = 0; l < labels; ++l) {
-        if (!is_shared(m, l)) points = points * (label_of(m, l).end - label_of(m, l).begin);
+      for (int l = 0; l < m.label_count(); ++l) {
+        if (!m.is_shared(l)) points = points * (m.label(l).end - m.label(l).begin);
       }
       const double each = flops_of(m.compute.bodies[0]) + (m.compute.monoid ? 1 : 0);
       all = all + points * Extent(static_cast<std::int64_t>(std::ceil(each)));
@@ -228,7 +216,7 @@ std::optional<MatrixProduct> matrix_product(const Member& m) {
     return r != nullptr && e->type == m.type && std::ranges::equal(r->subscripts, labels, ir::is_label);
   };
   const auto shared = static_cast<std::int32_t>(m.shared.size());
-  const bool of_rows = static_cast<std::size_t>(m.shared[0]) >= c.out.size();
+  const bool of_rows = m.closes();
   if (c.out.size() != (of_rows ? 2 : m.shared.size() + 1) || (of_rows && shared != 1)) return std::nullopt;
   for (const auto& [x, y] : {std::pair(&product->left, &product->right), std::pair(&product->right, &product->left)}) {
     if (of_rows) {

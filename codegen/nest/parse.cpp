@@ -68,7 +68,7 @@ class NestParser : PartParser {
       variable.role = Role::kResult;
       if (nest_.form == Form::kTask) variable.number = static_cast<int>(cursor_.natural());
       variable.continued = cursor_.accept("continued");
-      if (cursor_.accept("at")) variable.place = extent();
+      if (cursor_.accept("at")) list("[", "]", [&] { variable.place = extent(); });
       if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
     }
     ir::ValueInfo info;

@@ -102,7 +102,7 @@ class TextPrinter {
     if (v.role == Variable::Role::kResult) {
       tail = nest_.form == Form::kTask ? fmt::format("result {}", v.number) : "result";
       if (v.continued) tail += " continued";
-      if (v.place) tail += " at " + extent_text(*v.place);
+      if (v.place) tail += fmt::format(" at [{}]", extent_text(*v.place));
       std::vector<std::string> origin;
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
       if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));

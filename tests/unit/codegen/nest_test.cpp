@@ -520,8 +520,9 @@ TEST_CASE("codegen nest: fused rows mean what the operators mean") {
       parts);
   // Sums along lines and over the rows, with common subexpressions.
   check_fused(
-      "input Z: f64[n, k];\ninput v: f64[n];\nlet s[i] = sum[j](exp(Z[i, j] - v[i]));\noutput y = sum[i](log(s[i]) + "
-      "(v[i] - 1.0) * (v[i] - 1.0));",
+      "input Z: f64[n, k];\ninput v: f64[n];\nlet E[i, j] = exp(Z[i, j] - v[i]);\nlet s[i] = sum[j](E[i, j]);\noutput "
+      "y = "
+      "sum[i, j](log(s[i]) * E[i, j] + (v[i] - 1.0) * (v[i] - 1.0));",
       parts);
   // A product of a matrix and a vector, and of its transpose with a function of that.
   check_fused("input A: f64[n, m];\ninput v: f64[m];\nlet u = A @ v;\noutput y = A' @ (u * u);", parts);
