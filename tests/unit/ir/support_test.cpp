@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ir/eval/eval.h"
+#include "passes/passes.h"
 #include "tests/unit/ir/eval_support.h"
 
 using namespace tdsl::ir;
@@ -25,8 +26,8 @@ struct Setting {
     program.name = "test";
     const Extent n = static_cast<std::int64_t>(kValues.size() * kValues.size() * kValues.size());
     const auto input = [&](const std::string& name, bool sparse) {
-      const ValueId v =
-          program.new_value({Scalar::kF64, {n}, sparse ? std::vector<bool>{true} : std::vector<bool>{}}, name, {});
+      const Format format{{sparse ? Format::Level::kSparse : Format::Level::kDense}};
+      const ValueId v = program.new_value({Scalar::kF64, {n}, format}, name, {});
       program.body.nodes.push_back({{}, {v}, Input{name}});
       return v;
     };
