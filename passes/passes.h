@@ -68,7 +68,7 @@ namespace tdsl::passes {
 
 /// `sum[j](mul(%A[i, j], %x[j]))`, A of a sparse type, becomes `sum[j](absent_mul(%A[i, j], %x[j]))`.
 [[nodiscard]] ir::Program absence(const ir::Program& program, PassContext& context);
-/// `sum[j](absent_mul(%A[i, j], %x[j]))`, A of a sparse type, becomes the same, A marked `compressed`.
+/// `sum[j](absent_mul(%A[i, j], %x[j]))`, A of a sparse type, becomes the same, A's format compressed.
 [[nodiscard]] ir::Program storage(const ir::Program& program, PassContext& context);
 /// `max(A)` becomes `t = max[i, j where A[i, j] != 0](A[i, j]); if nnz(A) < n * m then max(t, 0) else t`. The first
 /// step of `storage`.
@@ -77,6 +77,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program sampling(const ir::Program& program, PassContext& context);
 /// `exp(%A[i, j])`, A compressed, becomes `D[i, j] = %A[i, j]; exp(%D[i, j])`.
 [[nodiscard]] ir::Program dense_copies(const ir::Program& program, PassContext& context);
+/// `sum[j](absent_mul(%A[i, j], %x[j]))`, A compressed, becomes the same `stored [i over %A[i, j], j over %A[i, j]]`.
+[[nodiscard]] ir::Program iteration(const ir::Program& program, PassContext& context);
 /// No rewrite: warns `[dense-storage]` about every tensor of a sparse type that stores all of its elements, with the
 /// reason. `dense_copies` has already warned about dense copies.
 void warn_of_dense_storage(const ir::Program& program, PassContext& context);

@@ -79,8 +79,10 @@ constexpr std::array kPipeline = {
          0},
     // After periodic_reads: a periodic subscript is not an indirect one.
     Pass{"gathers", "gather indirect reads, except one that the operation can perform itself", gathers, 0},
-    // Last: no later pass changes the readers of a tensor.
+    // No later pass changes the readers of a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
+    // Last: lowering reads it.
+    Pass{"iteration", "choose the loops over stored elements of each operation", iteration, 0},
 };
 
 void check(const ir::Program& program, std::string_view pass) {

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "ir/analysis/rearrangement.h"
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/graph.h"
 #include "runtime/plan/op.h"
@@ -96,7 +95,6 @@ struct RecordedOp : plan::BasicOp<Extent> {
 struct ComputeKernel {
   ir::Compute compute;  ///< a single body; reads refer to family values; `combine` only together with the same monoid
   ir::Scalar type = ir::Scalar::kF64;      ///< of the result
-  std::optional<ir::StoredWalk> walk;      ///< replaces iteration over all points
   std::set<const ir::ExprNode*> bounding;  ///< conjuncts of the guard that are covered by Sparsity::bounds
   std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each copied from the operand with that number;
                                            ///< there is no other kernel then

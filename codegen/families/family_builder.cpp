@@ -13,7 +13,7 @@
 
 namespace tdsl::codegen {
 
-FamilyBuilder::FamilyBuilder(const ir::Program& program) : source_(program), scopes_(1) {
+FamilyBuilder::FamilyBuilder(const ir::Program& program) : scopes_(1) {
   result_.name = program.name;
   result_.files = program.files;
   result_.values = program.values;

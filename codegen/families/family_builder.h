@@ -18,8 +18,6 @@ class FamilyBuilder {
   explicit FamilyBuilder(const ir::Program& program);
 
   [[nodiscard]] FamilyProgram& program() { return result_; }
-  /// The program being lowered.
-  [[nodiscard]] const ir::Program& source() const { return source_; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return result_.type(v); }
   [[nodiscard]] bool is_host(ValueId v) const { return result_.is_host(v); }
   [[nodiscard]] int new_site() { return new_sites(1); }
@@ -81,7 +79,6 @@ class FamilyBuilder {
     std::vector<std::pair<Expr, ValueId>> hoisted;
   };
 
-  const ir::Program& source_;
   FamilyProgram result_;
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;

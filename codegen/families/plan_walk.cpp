@@ -97,7 +97,7 @@ class Walk::Body {
   [[nodiscard]] std::vector<plan::Index> shape(ValueId v) const { return numbers(program_.type(v).shape); }
   [[nodiscard]] record::ElementType element_type(ValueId v) const { return program_.type(v).scalar; }
   [[nodiscard]] PlanSession::Source source(const std::string& name, ValueId v, int site) const {
-    return {name, element_type(v), shape(v), numbers(program_.info(v).tile), program_.info(v).compressed, site};
+    return {name, element_type(v), shape(v), numbers(program_.info(v).tile), program_.type(v).is_compressed(), site};
   }
   /// True if a bool scalar is known to be true.
   [[nodiscard]] bool is_true(ValueId v) const {

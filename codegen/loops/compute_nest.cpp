@@ -67,7 +67,7 @@ bool ComputeNest::is_dimension(ValueId v, ValueId tensor) const {
 
 nest::Variable ComputeNest::operand_variable(ValueId tensor, int number) {
   const ir::Type& type = program_.type(tensor);
-  return {Role::kOperand, title_of(program_, tensor), {type.scalar, of_nest(type.shape), type.sparse}, number};
+  return {Role::kOperand, title_of(program_, tensor), {type.scalar, of_nest(type.shape), type.format}, number};
 }
 
 nest::Bound ComputeNest::bound(std::size_t dimension, Extent extent, const Expr& subscript, ValueId tensor,

@@ -2,6 +2,7 @@
 
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
 
@@ -68,7 +69,8 @@ ir::Expr KernelNestBuilder::row_bound(const SymbolicBound& bound) const {
 }
 
 void KernelNestBuilder::point() {
-  const bool everywhere = !combining() && !writes() && !op_.has_base() && !kernel_.walk && kernel_.gathers.empty();
+  const bool everywhere =
+      !combining() && !writes() && !op_.has_base() && ir::stored_loops(compute_) == nullptr && kernel_.gathers.empty();
   const Expr rest = everywhere ? guard() : Expr();
   if (!rest) return point_into(element());
   add(nest::Store{element(), ir::select(rest, of_nest(compute_.bodies.front()), fill())});
@@ -178,8 +180,8 @@ void KernelNestBuilder::blocked(const Blocking& blocks) {
 
 void KernelNestBuilder::first_values() {
   const auto filled = [&](Expr value) { add(nest::Fill{target_, std::move(value)}); };
-  if (kernel_.walk) {
-    if (!nest_.variable(target_).compressed) filled(compute_.monoid ? identity() : fill());
+  if (ir::stored_loops(compute_) != nullptr) {
+    if (!nest_.variable(target_).type.is_compressed()) filled(compute_.monoid ? identity() : fill());
   } else if (compute_.monoid) {
     if (!order_.into_scalar || writes() || op_.has_base()) filled(identity());
   } else if ((writes() || compute_.combine) && !op_.has_base()) {

@@ -5,6 +5,7 @@
 #include "codegen/families/describe.h"
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
 
@@ -17,7 +18,7 @@ KernelNestBuilder::KernelNestBuilder(const NestRequest& request, const Operation
 }
 
 BuiltNest KernelNestBuilder::run() {
-  if (kernel_.walk) {
+  if (ir::stored_loops(compute_) != nullptr) {
     stored();
   } else if (op_.sparsity.compresses()) {
     order_.labels = {0, 1};
@@ -78,17 +79,14 @@ void KernelNestBuilder::add_indices() {
 }
 
 nest::Variable KernelNestBuilder::operand(int number) {
-  const ValueId tensor = op_.reads[static_cast<std::size_t>(number)].tensor;
-  nest::Variable variable = operand_variable(tensor, number);
-  variable.compressed = program_.info(tensor).compressed;
-  return variable;
+  return operand_variable(op_.reads[static_cast<std::size_t>(number)].tensor, number);
 }
 
 void KernelNestBuilder::add_result() {
+  const ir::Type& type = program_.type(step_.target);
   nest::Variable result{
-      Role::kResult, title_of(program_, step_.target), {kernel_.type, of_nest(program_.type(step_.target).shape), {}}};
+      Role::kResult, title_of(program_, step_.target), {kernel_.type, of_nest(type.shape), type.format}};
   result.continued = op_.has_base();
-  result.compressed = program_.info(step_.target).compressed;
   if (!writes()) {
     for (const ir::Label& l : compute_.out) result.origin.push_back(of_nest(l.begin));
   }

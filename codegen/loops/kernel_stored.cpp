@@ -18,13 +18,13 @@ namespace tdsl::codegen {
 // it accumulates in elements.
 
 void KernelNestBuilder::order_stored() {
-  const ir::StoredWalk& walk = *kernel_.walk;
+  const ir::SparseIteration& iteration = *compute_.iteration;
   order_ = loop_order(op_, kernel_);
   order_.labels.clear();
-  for (const ir::StoredLoop& loop : walk.loops) order_.labels.push_back(loop.label);
+  for (const ir::StoredLoop& loop : iteration.loops) order_.labels.push_back(loop.label);
   std::vector<int> out, reduce;
   for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
-    if (!walk.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
+    if (!iteration.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
   }
   // The loop along a row of the result is innermost if all operands are constant or contiguous along it.
   const bool row_last = !out.empty() && order_.in_order.contains(out.back());
@@ -50,7 +50,7 @@ void KernelNestBuilder::stored_from(std::size_t depth) {
 
 /// Loop number `depth` with its body; `total`: the accumulator of a reduction.
 void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
-  if (depth >= kernel_.walk->loops.size()) return dense_loops(depth, total);
+  if (depth >= compute_.iteration->loops.size()) return dense_loops(depth, total);
   const int label = order_.labels[depth];
   open_.insert(label);
   Body body = collected([&] {
@@ -58,9 +58,10 @@ void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> to
     total ? stored_loop(depth + 1, total) : stored_from(depth + 1);
   });
   open_.erase(label);
+  const ir::StoredLoop& loop = compute_.iteration->loops[depth];
   nest::Stored over;
-  for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
-  over.meet = kernel_.walk->loops[depth].meet;
+  for (const int number : loop.over) over.fibres.push_back(fibre(number, label));
+  over.merge = loop.merge;
   if (over.fibres.size() == 1) over.ahead = ahead(depth);
   add(nest::For{label, std::move(over), nest::Order::kSerial, std::move(body)});
 }
@@ -82,7 +83,7 @@ bool depends_on_stored(const FamilyProgram& program, const Expr& part, std::span
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
   ir::for_each_read(part, [&](const ir::Read& r) {
     reads = true;
-    stored = stored && program.info(r.tensor).compressed;
+    stored = stored && program.type(r.tensor).is_compressed();
   });
   return reads && stored;
 }
@@ -110,15 +111,15 @@ void KernelNestBuilder::stored_total(std::size_t depth) {
   // Elements are computed at once unless a loop outside is a reduction, which may be cut.
   const auto outside = std::span(order_.labels).first(depth);
   const bool at_once = depth > 0 && std::ranges::all_of(outside, [this](int label) { return is_out(label); });
-  const bool combined = !at_once && program_.info(step_.target).compressed;
+  const bool combined = !at_once && program_.type(step_.target).is_compressed();
   at_once || combined ? add(nest::Var{total, identity()}) : add(nest::Start{total, element(), {}});
   stored_loop(depth, total);
   ComputeNest::change(element(), combined ? compute_.monoid : std::nullopt, local_read(total));
 }
 
-/// The level of the walk's operand that the label indexes.
+/// The level of the operand that the label indexes.
 nest::Fibre KernelNestBuilder::fibre(int number, int label) const {
-  const ir::StoredOperand& operand = kernel_.walk->operands[static_cast<std::size_t>(number)];
+  const ir::StoredOperand& operand = compute_.iteration->operands[static_cast<std::size_t>(number)];
   nest::Fibre result{stored_operand(operand), {}};
   for (const std::int32_t l : operand.labels) {
     if (l == label) break;
@@ -144,7 +145,7 @@ ValueId KernelNestBuilder::stored_operand(const ir::StoredOperand& operand) cons
 
 /// Elements of vectors along outer loops are read once per iteration.
 void KernelNestBuilder::add_outer_values() {
-  const std::vector<ir::StoredLoop>& walked = kernel_.walk->loops;
+  const std::vector<ir::StoredLoop>& walked = compute_.iteration->loops;
   outer_values_.resize(walked.size());
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     for (std::size_t depth = 0; depth + 1 < walked.size(); ++depth) {
@@ -183,14 +184,14 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   const int label = order_.labels[depth];
   std::vector<Place> places;
   if (depth == 0) return places;  // the driver's rows come one after the other
-  for (const ir::StoredLoop& inner : kernel_.walk->loops) {
+  for (const ir::StoredLoop& inner : compute_.iteration->loops) {
     for (const int number : inner.over) {
       const nest::Fibre located = fibre(number, inner.label);
       if (located.outer.size() == 1 && located.outer.front() == label)
         places.push_back({located.operand, {ir::index_ref(label)}});
     }
   }
-  const auto innermost = std::span<const int>(order_.labels).subspan(kernel_.walk->loops.size());
+  const auto innermost = std::span<const int>(order_.labels).subspan(compute_.iteration->loops.size());
   const auto gathered = [&](const std::vector<Expr>& subscripts) { return is_gathered(subscripts, label, innermost); };
   std::set<int> known;
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
@@ -198,7 +199,8 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
     if (gathered(r.subscripts) && known.insert(number).second) places.push_back({operands_.at(number), r.subscripts});
   });
   const Place result = element();
-  if (is_out(label) && !program_.info(step_.target).compressed && gathered(result.subscripts)) places.push_back(result);
+  if (is_out(label) && !program_.type(step_.target).is_compressed() && gathered(result.subscripts))
+    places.push_back(result);
   if (places.size() > kMost) places.clear();
   return places;
 }
@@ -209,7 +211,7 @@ void KernelNestBuilder::for_each_plain_read(const std::function<void(const ir::E
     if (!e) continue;
     ir::for_each_node(e, [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || program_.is_host(r->tensor) || program_.info(r->tensor).compressed) return;
+      if (r == nullptr || program_.is_host(r->tensor) || program_.type(r->tensor).is_compressed()) return;
       if (!kernel_.checked.contains(&n) && !kernel_.trusted.contains(&n)) f(n, *r);
     });
   }

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "ir/graph/computes.h"
+
 namespace tdsl::codegen {
 
 namespace {
 
 /// True if incrementing the label leaves the read in place or advances it to the next element in memory.
 bool reads_in_order(const RecordedOp& op, const ComputeKernel& kernel, int label) {
+  const ir::SparseIteration* iteration = ir::stored_loops(kernel.compute);
   const auto is_stored = [&](ValueId v) {
-    return kernel.walk &&
-           std::ranges::find(kernel.walk->operands, v, &ir::StoredOperand::tensor) != kernel.walk->operands.end();
+    return iteration != nullptr &&
+           std::ranges::find(iteration->operands, v, &ir::StoredOperand::tensor) != iteration->operands.end();
   };
   for (const SymbolicAccess& access : op.reads) {
     if (is_stored(access.tensor)) continue;

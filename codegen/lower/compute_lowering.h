@@ -24,15 +24,16 @@ namespace tdsl::codegen {
 class ComputeLowering {
  public:
   ComputeLowering(FamilyBuilder& builder, ValueId target, ir::Compute compute, SourceRange range)
-      : builder_(builder), target_(target), compute_(std::move(compute)), range_(range), type_(builder.type(target)) {}
+      : builder_(builder),
+        target_(target),
+        compute_(std::move(compute)),
+        range_(range),
+        type_(builder.type(target)),
+        iteration_(ir::stored_loops(compute_)) {}
+  ComputeLowering(const ComputeLowering&) = delete;
+  ComputeLowering& operator=(const ComputeLowering&) = delete;
 
   void run();
-  /// The operation visits stored elements only.
-  void walk(const ir::StoredWalk& walk) { walk_ = walk; }
-  /// The result has the elements of compressed matrices at other positions.
-  void rearrange() { rearranges_ = true; }
-  /// The result is compressed, and computed at all points.
-  void compress() { compresses_ = true; }
   /// For an epilogue: the operation of a Compute that becomes a single operation and is not host arithmetic. Adds the
   /// checks that precede it.
   [[nodiscard]] OperationStep operation();
@@ -65,8 +66,7 @@ class ComputeLowering {
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 
   // --- Sparse iteration: stored_operation.cpp
-  /// Refuses uses of compressed tensors that no kernel supports.
-  void check_compressed() const;
+  [[nodiscard]] bool uses_compressed() const;
   /// Turns the operation over all points into a sparse iteration.
   void stored(RecordedOp& op, ComputeKernel& kernel) const;
   /// The role of a label of a sparse iteration.
@@ -88,9 +88,7 @@ class ComputeLowering {
   ir::Compute compute_;
   SourceRange range_;
   ir::Type type_;
-  std::optional<ir::StoredWalk> walk_;
-  bool rearranges_ = false;
-  bool compresses_ = false;
+  const ir::SparseIteration* iteration_;  ///< its loops over stored elements, or null
 };
 
 }  // namespace tdsl::codegen

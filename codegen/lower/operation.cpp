@@ -10,7 +10,6 @@
 #include "codegen/lower/accesses.h"
 #include "codegen/lower/compute_lowering.h"
 #include "ir/analysis/combined.h"
-#include "ir/analysis/stored_result.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/procedure.h"
@@ -105,11 +104,13 @@ Expr ComputeLowering::separately(Compute compute, ir::Scalar scalar, const char*
 Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, range_); }
 
 OperationStep ComputeLowering::operation() {
-  if (rearranges_) return rearranged();
+  using Result = ir::SparseIteration::Result;
+  const Result result = compute_.iteration ? compute_.iteration->result : Result::kDense;
+  if (result == Result::kMoved) return rearranged();
+  TDSL_CHECK(compute_.iteration || !uses_compressed(), "operations on compressed tensors have a sparse iteration");
   auto op = std::make_shared<RecordedOp>();
   auto kernel = std::make_shared<ComputeKernel>();
-  check_compressed();
-  op->in_any_order = compute_.in_any_order && !walk_;
+  op->in_any_order = compute_.in_any_order && iteration_ == nullptr;
   op->site =
       builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
   op->name = name();
@@ -132,10 +133,10 @@ OperationStep ComputeLowering::operation() {
   }
   op->base = compute_.base.value_or(ValueId());
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
-  const bool contraction = !walk_ && is_contraction();
+  const bool contraction = iteration_ == nullptr && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
   inline_lookup(*op, *kernel);
-  TDSL_CHECK(!walk_ || kernel->gathers.empty(), "what is met panel by panel is not walked");
+  TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "a sparse iteration gathers nothing in panels");
   if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
   op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
   kernel->type = type_.scalar;
@@ -149,15 +150,16 @@ OperationStep ComputeLowering::operation() {
       op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
   op->overwrites = op->divisible && op->has_base() && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
-  if (walk_) stored(*op, *kernel);
-  if (compresses_) op->sparsity.result = plan::SparseResult::kGuessed;
-  if (builder_.program().info(target_).compressed) {
+  if (iteration_ != nullptr) stored(*op, *kernel);
+  const bool compresses = result == Result::kPoints;
+  if (compresses) op->sparsity.result = plan::SparseResult::kGuessed;
+  if (builder_.program().type(target_).is_compressed()) {
     PointBounds bounds = point_bounds(builder_.program(), *op, *kernel, target_);
     op->sparsity.bounds = std::move(bounds.bounds);
-    if (compresses_ && bounds.all && !op->sparsity.bounds.empty()) op->sparsity.result = plan::SparseResult::kAtVisited;
+    if (compresses && bounds.all && !op->sparsity.bounds.empty()) op->sparsity.result = plan::SparseResult::kAtVisited;
     kernel->bounding = std::move(bounds.said);
   }
-  if (compresses_) {
+  if (compresses) {
     op->set_uncut(1);
     op->divisible = false;
   }
@@ -184,7 +186,7 @@ std::string ComputeLowering::name() const {
 void ComputeLowering::labels(RecordedOp& op) const {
   using Role = plan::LabelRole;
   const auto add = [&](const ir::Label& l, Role role) {
-    if (walk_) role = stored_role(static_cast<int>(op.labels.size()));
+    if (iteration_ != nullptr) role = stored_role(static_cast<int>(op.labels.size()));
     SymbolicLabel label{l.name, {l.begin, l.end}};
     if (role == Role::kPlain) return op.labels.push_back(std::move(label));
     if (role == Role::kReduce) return op.add_reduce(std::move(label));
@@ -315,6 +317,9 @@ Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& co
   one.bodies = {builder.rewritten(compute.bodies[0])};
   one.guard = builder.rewritten(compute.guard);
   for (Expr& e : one.left) e = builder.rewritten_subscript(e);
+  if (one.iteration) {
+    for (ir::StoredOperand& operand : one.iteration->operands) operand.tensor = builder.resolve(operand.tensor);
+  }
   const bool divides = divides_sizes(one.bodies.front()) || (one.guard && divides_sizes(one.guard)) ||
                        std::ranges::any_of(one.left, divides_sizes);
   for (auto* list : {&one.out, &one.reduce}) {
@@ -335,19 +340,7 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   const ValueId target = builder.resolve(node.results[0]);
   if (one.base)
     one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
-  ComputeLowering lowering(builder, target, std::move(one), node.range);
-  // Computes created during lowering read values that the source program lacks.
-  const bool written = std::get_if<Compute>(&node.op) == &compute;
-  const ir::StoredBy by = written ? ir::storage_of(builder.source(), node) : ir::StoredBy::kNone;
-  if (by == ir::StoredBy::kRearrangement) {
-    lowering.rearrange();
-  } else if (by == ir::StoredBy::kPoints) {
-    lowering.compress();
-  } else if (std::optional<ir::StoredWalk> walk = written ? ir::stored_walk(builder.source(), compute) : std::nullopt) {
-    for (ir::StoredOperand& operand : walk->operands) operand.tensor = builder.resolve(operand.tensor);
-    lowering.walk(*walk);
-  }
-  lowering.run();
+  ComputeLowering(builder, target, std::move(one), node.range).run();
 }
 
 }  // namespace tdsl::codegen

@@ -64,17 +64,18 @@ class Lowering {
     for (const ir::Node& n : r.nodes) node(n);
   }
 
-  /// Compressed tensors can be loaded, drawn, iterated over and carried by loops.
+  /// Compressed tensors can be loaded, drawn, iterated over, written and carried by loops.
   void check_compressed(const ir::Node& n) const {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
-    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() ||
-        holds.operator()<ir::Print>() || holds.operator()<ir::Random>())
+    if (holds.operator()<ir::Input>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>() ||
+        holds.operator()<ir::Random>())
       return;
     if (!ir::carried_by(n).empty() && !ir::is_marked_serial(n)) return;
+    if (const auto* c = std::get_if<ir::Compute>(&n.op); c != nullptr && c->iteration) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {
-      if (!program_.info(v).compressed) continue;
+      if (!program_.type(v).is_compressed()) continue;
       throw NotSupported(n.range, "`" + program_.info(v).name +
                                       "` is compressed, and this is not supported of compressed tensors yet");
     }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -8,41 +6,27 @@
 
 namespace tdsl::codegen {
 
-// Note [Walks over stored elements]
-// An operation whose points come from the stored elements of compressed operands (ir/analysis/stored_walk.h). The label
-// of the driver's rows is cut like any other, as a dimension of the result or as a reduced label. Blocks have whole
-// rows, so labels of inner levels, and labels reduced inside a row, are never cut: operands located at such labels are
-// read whole. To the planner, labels that are neither cut nor dimensions of the result always have their whole range.
+// Note [Operations over stored elements]
+// An operation whose points come from the stored elements of compressed operands (ir/graph/sparse_iteration.h). The
+// label of the driver's rows is cut like any other, as a dimension of the result or as a reduced label. Blocks have
+// whole rows, so labels of inner levels, and labels reduced inside a row, are never cut: operands located at such
+// labels are read whole. To the planner, labels that are neither cut nor dimensions of the result always have their
+// whole range.
 
 plan::LabelRole ComputeLowering::stored_role(int label) const {
   using Role = plan::LabelRole;
   const bool out = label < static_cast<int>(compute_.out.size());
-  if (label == walk_->row()) return out ? Role::kOut : Role::kReduce;
+  if (label == iteration_->row()) return out ? Role::kOut : Role::kReduce;
   if (!out) return Role::kPlain;
-  return walk_->has_loop(label) ? Role::kWhole : Role::kOut;
+  return iteration_->has_loop(label) ? Role::kWhole : Role::kOut;
 }
 
-void ComputeLowering::check_compressed() const {
-  const FamilyProgram& program = builder_.program();
-  const bool result = program.info(target_).compressed;
-  if (result && !compresses_ && (!walk_ || walk_->result == ir::StoredWalk::Result::kDense)) {
-    throw NotSupported(
-        range_, fmt::format("`{}` is compressed, and computing it other than element by element is not supported yet",
-                            name_of(program, target_)));
-  }
-  if (walk_) return;
+bool ComputeLowering::uses_compressed() const {
+  bool found = type_.is_compressed();
   for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
-    if (!e) continue;
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || !program.info(r->tensor).compressed) return;
-      throw NotSupported(
-          n.range.known() ? n.range : range_,
-          fmt::format(
-              "`{}` is compressed, and computing with it other than along its stored elements is not supported yet",
-              name_of(program, r->tensor)));
-    });
+    if (e) ir::for_each_read(e, [&](const ir::Read& r) { found = found || builder_.type(r.tensor).is_compressed(); });
   }
+  return found;
 }
 
 namespace {
@@ -65,39 +49,38 @@ void merge_accesses(RecordedOp& op, ComputeKernel& kernel) {
 void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
   const FamilyProgram& program = builder_.program();
   for (SymbolicAccess& read : op.reads) {
-    if (!program.info(read.tensor).compressed) continue;
+    if (!program.type(read.tensor).is_compressed()) continue;
     for (std::size_t d = 1; d < read.dims.size(); ++d) read.dims[d] = whole_dim();
   }
   merge_accesses(op, kernel);
-  const bool reduces = walk_->row() >= static_cast<int>(compute_.out.size());
+  const bool reduces = iteration_->row() >= static_cast<int>(compute_.out.size());
   op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
   if (!reduces) op.combine = plan::Combine::kNone;
   op.divisible = false;  // first values are given once
   // Operands that only come with the driver are not visited.
-  const auto operand = [this](int k) { return walk_->operands[static_cast<std::size_t>(k)].tensor; };
+  const auto operand = [this](int k) { return iteration_->operands[static_cast<std::size_t>(k)].tensor; };
   std::vector<std::vector<ValueId>>& visits = op.sparsity.visits;
-  if (walk_->is_union()) {
+  if (iteration_->is_union()) {
     visits.emplace_back();
-    for (const int k : walk_->loops.front().over) visits.front().push_back(operand(k));
+    for (const int k : iteration_->loops.front().over) visits.front().push_back(operand(k));
   } else {
     std::set<int> walked;
-    for (const ir::StoredLoop& loop : walk_->loops) {
-      if (loop.meet == ir::StoredLoop::Meet::kAll)
+    for (const ir::StoredLoop& loop : iteration_->loops) {
+      if (loop.merge == ir::Merge::kIntersection)
         walked.insert(loop.over.begin(), loop.over.end());
       else
         walked.insert(loop.over.front());
     }
     for (const int k : walked) visits.push_back({operand(k)});
   }
-  if (program.info(target_).compressed)
-    op.sparsity.result = walk_->result == ir::StoredWalk::Result::kInOrder ? plan::SparseResult::kLikeVisited
-                                                                           : plan::SparseResult::kOfPoints;
-  for (const int mask : walk_->masks) {
-    const ir::StoredOperand& limit = walk_->operands[static_cast<std::size_t>(mask)];
+  if (program.type(target_).is_compressed())
+    op.sparsity.result = iteration_->result == ir::SparseIteration::Result::kOrdered ? plan::SparseResult::kLikeVisited
+                                                                                     : plan::SparseResult::kOfPoints;
+  for (const int mask : iteration_->masks) {
+    const ir::StoredOperand& limit = iteration_->operands[static_cast<std::size_t>(mask)];
     if (op.sparsity.result == plan::SparseResult::kOfPoints && limit.labels == std::vector<std::int32_t>{0, 1})
       op.sparsity.within.push_back(limit.tensor);
   }
-  kernel.walk = walk_;
 }
 
 }  // namespace tdsl::codegen

@@ -36,7 +36,7 @@ bool looks_up(const Nest& nest, int index, const Expr& e) {
   bool found = false;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     const auto* r = std::get_if<ir::Read>(&n.op);
-    if (r == nullptr || !nest.variable(r->tensor).compressed) return;
+    if (r == nullptr || !nest.variable(r->tensor).type.is_compressed()) return;
     found = found || std::ranges::any_of(r->subscripts, [&](const Expr& s) { return ir::mentions_label(s, index); });
   });
   return found;

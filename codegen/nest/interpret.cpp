@@ -210,7 +210,7 @@ class Interpreter {
         [&](const Store& w) {
           Slot x = value(w.value);
           // Zeros of either sign are not stored.
-          if (nest_.variable(w.to.variable).compressed && x.real.value == 0) x.real.value = 0;
+          if (nest_.variable(w.to.variable).type.is_compressed() && x.real.value == 0) x.real.value = 0;
           store(w.to.variable, position(w.to), x);
         },
         [&](const Update& u) { update(u.to.variable, position(u.to), u.with, u.value); },
@@ -420,8 +420,8 @@ class Interpreter {
   void stored(const For& f, const Stored& s) {
     each(f.index, interval(f.index), [&] {
       const auto holds = [&](const Fibre& fibre) { return holds_something(fibre, f.index); };
-      const auto last = s.meet == ir::StoredLoop::Meet::kFirst ? s.fibres.begin() + 1 : s.fibres.end();
-      const bool all = s.meet == ir::StoredLoop::Meet::kAll;
+      const auto last = s.merge == ir::Merge::kFirst ? s.fibres.begin() + 1 : s.fibres.end();
+      const bool all = s.merge == ir::Merge::kIntersection;
       if (all ? std::all_of(s.fibres.begin(), last, holds) : std::any_of(s.fibres.begin(), last, holds)) body(f.body);
     });
   }

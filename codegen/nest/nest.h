@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/graph.h"
 
 // Loop nests: the body of a task as typed imperative statements. A nest is built from the operation
@@ -42,7 +41,7 @@ struct Variable {
     kPosition,   ///< the position of the best offered value
   } role = Role::kLocal;
   std::string name;
-  ir::Type type;
+  ir::Type type;   ///< compressed: an operand or result whose absent elements are 0
   int number = 0;  ///< of the operand; reads with different bounds are different variables of the same operand
   std::vector<Bound> bounds{};    ///< for an operand, by dimension
   std::vector<Extent> origin{};   ///< for a result: the subscripts of its first element; empty: zeros
@@ -50,7 +49,6 @@ struct Variable {
   std::optional<Extent> place{};  ///< for one of several results packed into one tensor: position of its first element
   std::optional<ValueId> of{};    ///< for a view: the viewed variable
   bool resized = false;           ///< a local tensor whose extents are set by a Resize
-  bool compressed = false;  ///< an operand or result of rank 2 whose blocks hold only stored elements; all others are 0
   bool size = false;  ///< a capture: an integer for which sums and differences of a few such values do not overflow, in
                       ///< tasks with points
   /// A capture within the range of an index: near its begin, or near its end, except for tiny ranges.
@@ -95,12 +93,10 @@ struct Fibre {
 /// over all levels.
 struct Stored {
   std::vector<Fibre> fibres;
-  ir::StoredLoop::Meet meet = ir::StoredLoop::Meet::kAny;
+  ir::Merge merge = ir::Merge::kUnion;
   std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
                                ///< compressed operand, to prefetch before the loop reaches their index
 };
-/// `or`, `and`, `with`.
-[[nodiscard]] std::string_view name_of(ir::StoredLoop::Meet meet);
 /// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices of the
 /// block run over the rows of the current one, and local tensors have these rows.
 struct Blocks {

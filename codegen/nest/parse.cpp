@@ -71,7 +71,6 @@ class NestParser : PartParser {
       if (cursor_.accept("at")) list("[", "]", [&] { variable.place = extent(); });
       if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
     }
-    variable.compressed = cursor_.accept("compressed");
     ir::ValueInfo info;
     info.name = variable.name;
     info.type = variable.type;

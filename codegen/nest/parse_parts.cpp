@@ -62,11 +62,10 @@ TaskRange PartParser::task_range() {
 }
 
 bool PartParser::more_fibres(Stored& stored) {
-  using Meet = ir::StoredLoop::Meet;
-  if (stored.fibres.size() > 1) return cursor_.accept(name_of(stored.meet));
-  for (const Meet meet : {Meet::kAny, Meet::kAll, Meet::kFirst}) {
-    if (!cursor_.accept(name_of(meet))) continue;
-    stored.meet = meet;
+  if (stored.fibres.size() > 1) return cursor_.accept(name_of(stored.merge));
+  for (const ir::Merge merge : {ir::Merge::kUnion, ir::Merge::kIntersection, ir::Merge::kFirst}) {
+    if (!cursor_.accept(name_of(merge))) continue;
+    stored.merge = merge;
     return true;
   }
   return false;

@@ -9,16 +9,6 @@
 
 namespace tdsl::nest {
 
-std::string_view name_of(ir::StoredLoop::Meet meet) {
-  using Meet = ir::StoredLoop::Meet;
-  switch (meet) {
-    case Meet::kAny: return "or";
-    case Meet::kAll: return "and";
-    case Meet::kFirst: return "with";
-  }
-  return "";
-}
-
 std::string_view name_of(RowProducts::Kind kind) {
   using Kind = RowProducts::Kind;
   switch (kind) {
@@ -84,7 +74,7 @@ class TextPrinter {
   [[nodiscard]] std::string type_text(const ir::Type& type) const {
     std::vector<std::string> dimensions;
     for (std::size_t d = 0; d < type.shape.size(); ++d) {
-      dimensions.push_back((d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent_text(type.shape[d]));
+      dimensions.push_back(std::string(ir::prefix_of(type.format.level(d))) + extent_text(type.shape[d]));
     }
     return fmt::format("{}{}", ir::name_of(type.scalar),
                        dimensions.empty() ? "" : fmt::format("[{}]", fmt::join(dimensions, ", ")));
@@ -117,7 +107,7 @@ class TextPrinter {
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
       if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));
     }
-    line("%{}:{} {} {}{}", k, type_text(v.type), ir::quoted(v.name), tail, v.compressed ? " compressed" : "");
+    line("%{}:{} {} {}", k, type_text(v.type), ir::quoted(v.name), tail);
   }
 
   [[nodiscard]] std::string text(const Expr& e) const { return ir::print(values_, e, names_); }
@@ -148,7 +138,7 @@ class TextPrinter {
         [this](const Stored& s) {
           std::string fibres, ahead;
           for (const Fibre& fibre : s.fibres)
-            fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.meet))) + text(fibre);
+            fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.merge))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
           return fmt::format("over stored {}{}", fibres, ahead);
         },

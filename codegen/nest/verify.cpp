@@ -196,7 +196,7 @@ class Verifier {
       problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
     for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
     if (result) sized(nest_.viewed(p.variable));
-    const bool absent = nest_.variable(p.variable).compressed;  // initially 0
+    const bool absent = nest_.variable(p.variable).type.is_compressed();  // initially 0
     if (result && needs_value && !absent && nest_.form != Form::kTask && !nest_.variable(p.variable).continued &&
         !filled_.contains(p.variable))
       problem("%{} is updated, and has no first values", p.variable.id);

@@ -40,10 +40,9 @@ class StoredVerifier {
   [[nodiscard]] bool has_index(int k) const { return k >= 0 && k < static_cast<int>(nest_.indices.size()); }
 
   void variable(int k, const Variable& v) {
-    if (!v.compressed) return;
+    if (!v.type.is_compressed()) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || v.type.rank() == 0 || nest_.form != Form::kKernel)
-      problem("%{} is compressed, and no tensor of a kernel", k);
+    if (!tensor || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
 
@@ -87,7 +86,7 @@ class StoredVerifier {
 
   void walked(const For& f, const Fibre& fibre) {
     const bool stored = exists(fibre.operand) && nest_.variable(fibre.operand).role == Role::kOperand &&
-                        nest_.variable(fibre.operand).compressed;
+                        nest_.variable(fibre.operand).type.is_compressed();
     if (!stored)
       return problem("the loop over {} walks %{}, which is no compressed operand", name(f.index), fibre.operand.id);
     if (fibre.outer.size() >= nest_.variable(fibre.operand).type.rank())
@@ -111,7 +110,7 @@ class StoredVerifier {
     for (const For* open : loops_) {
       const auto* above = std::get_if<Stored>(&open->over);
       if (above == nullptr) continue;
-      const bool same = above->meet == stored.meet && lies_below(*open, *above);
+      const bool same = above->merge == stored.merge && lies_below(*open, *above);
       const bool meets = std::ranges::any_of(above->fibres, [&](const Fibre& a) {
         return std::ranges::any_of(stored.fibres, [&](const Fibre& b) { return a.operand == b.operand; });
       });
@@ -131,8 +130,9 @@ class StoredVerifier {
   void ahead(const Place& p) {
     if (!exists(p.variable)) return problem("there is no %{} to be fetched ahead", p.variable.id);
     const Variable& v = nest_.variable(p.variable);
-    const bool tensor = (v.role == Role::kOperand || (v.role == Role::kResult && !v.compressed)) && v.bounds.empty();
-    if (!tensor || p.subscripts.size() != (v.compressed ? 1 : v.type.rank()))
+    const bool tensor =
+        (v.role == Role::kOperand || (v.role == Role::kResult && !v.type.is_compressed())) && v.bounds.empty();
+    if (!tensor || p.subscripts.size() != (v.type.is_compressed() ? 1 : v.type.rank()))
       return problem("%{} has no elements that are fetched ahead", p.variable.id);
     bool moves = false;
     for (const Expr& s : p.subscripts) {
@@ -152,7 +152,7 @@ class StoredVerifier {
 
   void store(const Place& to) {
     if (!exists(to.variable)) return;
-    if (!nest_.variable(to.variable).compressed) return first_values(to.variable);
+    if (!nest_.variable(to.variable).type.is_compressed()) return first_values(to.variable);
     once(to.variable);
     bool in_order = loops_.size() == to.subscripts.size();
     for (std::size_t d = 0; d < loops_.size(); ++d) in_order = in_order && is_index(to, d, *loops_[d]);
@@ -160,7 +160,7 @@ class StoredVerifier {
   }
   void update(const Update& u) {
     const ValueId v = u.to.variable;
-    if (!exists(v) || !nest_.variable(v).compressed) return;
+    if (!exists(v) || !nest_.variable(v).type.is_compressed()) return;
     once(v);
     if (u.with.kind != ir::Monoid::Kind::kSum && u.with.kind != ir::Monoid::Kind::kAny)
       problem("%{} is compressed, and combined by what does not begin with 0", v.id);
@@ -178,7 +178,7 @@ class StoredVerifier {
   }
 
   void other_write(ValueId v) {
-    if (exists(v) && nest_.variable(v).compressed)
+    if (exists(v) && nest_.variable(v).type.is_compressed())
       problem("%{} is compressed, and written other than by its elements", v.id);
   }
   /// Unvisited elements need a value too.

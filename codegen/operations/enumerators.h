@@ -20,12 +20,6 @@ template <>
 inline constexpr std::array kEnumerators<plan::SparseResult> =
     std::to_array<std::string_view>({"dense", "like_visited", "of_points", "elements_of", "guessed", "at_visited"});
 template <>
-inline constexpr std::array kEnumerators<ir::StoredLoop::Meet> = std::to_array<std::string_view>({"any", "all",
-                                                                                                  "first"});
-template <>
-inline constexpr std::array kEnumerators<ir::StoredWalk::Result> = std::to_array<std::string_view>({"dense", "in_order",
-                                                                                                    "accumulated"});
-template <>
 inline constexpr std::array kEnumerators<ir::Check::Relation> = std::to_array<std::string_view>({"equal", "at_most"});
 template <>
 inline constexpr std::array kEnumerators<record::Known> = std::to_array<std::string_view>({"start", "loop", "data"});

@@ -275,25 +275,6 @@ void visit_step(auto& v, Of<OutputStep> auto& s) {
 void visit_step(auto& v, Of<ReleaseStep> auto& s) { v.mention("", s.value); }
 
 /// Parts of operations.
-void visit_part(auto& v, Of<ir::StoredWalk> auto& walk) {
-  v.list(
-      "operands",
-      [](auto& to, auto& operand) {
-        to.mention("", operand.tensor);
-        to.list("at", kProperties, operand.labels);
-      },
-      walk.operands);
-  v.list(
-      "loops",
-      [](auto& to, auto& loop) {
-        to.property("", loop.label);
-        to.property("", loop.meet);
-        to.list("over", kProperties, loop.over);
-      },
-      walk.loops);
-  v.list("masks", kProperties, walk.masks);
-  v.property("result", walk.result);
-}
 void visit_part(auto& v, Of<ir::Rearranged> auto& part) {
   v.mention("", part.tensor);
   v.property("place", part.place);
@@ -319,7 +300,6 @@ void visit_part(auto& v, Of<ComputeKernel> auto& kernel) {
   v.property("type", kernel.type);
   v.compute("", kernel.compute);
   v.nodes("nodes", kernel);
-  v.pointer("walk", kernel.walk);
   v.list(
       "rearranged", [](auto& to, auto& part) { visit_part(to, part); }, kernel.rearranged);
   v.map(

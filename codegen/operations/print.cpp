@@ -70,6 +70,8 @@ class OperationPrinter {
   void compute(const char* name, const ir::Compute& c) {
     ir::for_each_read(c, [this](const ir::Read& r) { mentioned_.insert(r.tensor); });
     if (c.base) mentioned_.insert(*c.base);
+    if (c.iteration)
+      for (const ir::StoredOperand& o : c.iteration->operands) mentioned_.insert(o.tensor);
     field(name, ir::print(c));
   }
   template <class Kernel>

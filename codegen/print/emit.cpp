@@ -122,7 +122,8 @@ class InfoEmitter {
   [[nodiscard]] static std::string sparse(const ir::Type& type) {
     if (!type.has_sparse()) return "";
     std::string result;
-    for (const bool s : type.sparse) result += (result.empty() ? "" : ", ") + std::string(s ? "true" : "false");
+    for (std::size_t d = 0; d < type.rank(); ++d)
+      result += (result.empty() ? "" : ", ") + std::string(type.format.is_sparse(d) ? "true" : "false");
     return ", {" + result + "}";
   }
 
@@ -130,9 +131,8 @@ class InfoEmitter {
     std::string type(ir::name_of(t.type.scalar));
     std::string dims;
     for (std::size_t d = 0; d < t.type.rank(); ++d) {
-      const bool sparse_here = d < t.type.sparse.size() && t.type.sparse[d];
       dims +=
-          std::string(dims.empty() ? "" : ", ") + (sparse_here ? "sparse " : "") +
+          std::string(dims.empty() ? "" : ", ") + (t.type.format.is_sparse(d) ? "sparse " : "") +
           t.type.shape[d].to_string([&](ValueId v) {
             return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
           });

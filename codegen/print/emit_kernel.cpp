@@ -46,8 +46,8 @@ std::vector<ValueId> captures_of(const BuiltNest& built, const nest::PrintedNest
 /// Whether the kernel may be one expression: an assignment to every point, or a reduction.
 bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
   const ir::Compute& compute = kernel.compute;
-  if (kernel.walk || op.sparsity.compresses() || compute.combine || !compute.left.empty() || op.has_base() ||
-      !kernel.gathers.empty() || !kernel.scattered.empty())
+  if (compute.iteration || compute.combine || !compute.left.empty() || op.has_base() || !kernel.gathers.empty() ||
+      !kernel.scattered.empty())
     return false;
   if (!compute.monoid) return !compute.guard;
   const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });

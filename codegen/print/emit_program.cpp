@@ -168,7 +168,7 @@ class ProgramEmitter {
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          const std::string_view method = program_.info(i.target).compressed ? "stored_input" : "input";
+          const std::string_view method = program_.type(i.target).is_compressed() ? "stored_input" : "input";
           body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
                      string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },
@@ -235,7 +235,7 @@ class ProgramEmitter {
                                      r.random.kind == ir::Random::Kind::kUniform ? "kUniform" : "kNormal");
     std::string density;
     if (r.random.kind == ir::Random::Kind::kSparse) {
-      method = program_.info(r.target).compressed ? "stored_sprandom(" : "sprandom(";
+      method = program_.type(r.target).is_compressed() ? "stored_sprandom(" : "sprandom(";
       density = name(iterations.back()) + ", ";
       iterations.pop_back();
     }

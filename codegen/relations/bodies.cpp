@@ -82,8 +82,8 @@ class BodyObserver : public OperationObserver {
   BodyObserver(const FamilyProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
 
   void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) override {
-    if (step.kernel == nullptr || step.kernel->walk || step.op->sparsity.compresses() ||
-        !step.kernel->rearranged.empty() || step.kernel->compute.bodies.empty() || step.epilogue)
+    if (step.kernel == nullptr || step.kernel->compute.iteration || step.kernel->compute.bodies.empty() ||
+        step.epilogue)
       return;
     try {
       bodies_.emplace(made, body_of(program_, step, host));

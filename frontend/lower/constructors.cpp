@@ -152,7 +152,7 @@ Tensor call_sprandom(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   random.site = random_site(lowerer.frames, call);
   random.iterations = lowerer.loops.iteration_numbers(range);
   random.iterations.push_back(lowerer.values.materialise(scalar_tensor(density), "", range));
-  type.sparse = {false, true};
+  type.format.levels = {ir::Format::Level::kDense, ir::Format::Level::kSparse};
   const ValueId v = lowerer.graph.emit(std::move(random), type, "", range);
   Tensor t = lowerer.values.temporary(v, range);
   t.shape = shape;

@@ -250,7 +250,7 @@ ValueId lower_index_declaration(Lowerer& lowerer, const ast::Target& target, con
   lower_right_side(lowerer, s, definition);
   s.guard = lowerer.guards.take(outer_guards);
   s.result.scalar = s.type ? s.type->scalar : element_type_for(lowerer, s.op, s.value);
-  if (s.type) s.result.sparse = s.type->sparse;
+  if (s.type) s.result.format = s.type->format;
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(lowerer, s, d, target));
   }

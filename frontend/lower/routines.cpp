@@ -29,7 +29,7 @@ ValueId Algebra::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
   ValueId v = values_.materialise(value, "", t.range);
   // Routines work on dense blocks.
   if (ir::Type dense = graph_.program().type(v); dense.has_sparse()) {
-    dense.sparse.clear();
+    dense.format = {};
     v = values_.materialise(values_.tensor_of(v, t.range), "", t.range, &dense);
   }
   std::string& name = graph_.program().values[static_cast<std::size_t>(v.id)].name;

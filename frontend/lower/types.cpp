@@ -71,13 +71,11 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
       lowerer.shapes.require_not_negative(result.shape.back(), "this dimension", d.range);
   }
   // `sparse f64[n, m]`: marks all dimensions but the first, or the only one.
-  for (std::size_t d = 0; d < type.dimensions.size(); ++d)
-    result.sparse.push_back(type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1)));
-  if (result.has_sparse()) {
-    lowerer.graph.note_sparse();
-  } else {
-    result.sparse.clear();
+  for (std::size_t d = 0; d < type.dimensions.size(); ++d) {
+    const bool sparse = type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1));
+    result.format.levels.push_back(sparse ? ir::Format::Level::kSparse : ir::Format::Level::kDense);
   }
+  if (result.has_sparse()) lowerer.graph.note_sparse();
   lowerer.values.require_legal(result, "", type.range);
   return result;
 }

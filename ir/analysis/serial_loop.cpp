@@ -42,7 +42,7 @@ class SerialCheck {
 
   void node(const Node& n) {
     for (const CarriedVariable& variable : carried_by(n)) {
-      if (program_.info(variable.names[0]).compressed) refuse(n.range, "it carries a compressed matrix");
+      if (program_.type(variable.names[0]).is_compressed()) refuse(n.range, "it carries a compressed matrix");
     }
     const auto no = [&](const char* what) { return [this, &n, what](const auto&) { refuse(n.range, what); }; };
     match(
@@ -71,10 +71,10 @@ class SerialCheck {
 
   void compute(const Node& n, const Compute& c) {
     for (const ValueId v : operands_of(program_, n)) {
-      if (program_.info(v).compressed)
+      if (program_.type(v).is_compressed())
         return refuse(n.range, "it goes over the stored elements of a matrix: parallel work");
     }
-    if (program_.info(n.results[0]).compressed) return refuse(n.range, "it makes a compressed matrix");
+    if (program_.type(n.results[0]).is_compressed()) return refuse(n.range, "it makes a compressed matrix");
     work_ == SerialWork::kScalars ? scalars(n, c) : tensors(n, c);
   }
 

@@ -267,9 +267,9 @@ class Binding {
       return labels;
     }
     std::set<std::int32_t> labels;
-    const std::vector<bool>& sparse = program_.type(r->tensor).sparse;
+    const Format& format = program_.type(r->tensor).format;
     for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
-      if (d < sparse.size() && sparse[d]) labels.merge(labels_in(r->subscripts[d]));
+      if (format.is_sparse(d)) labels.merge(labels_in(r->subscripts[d]));
     }
     return labels;
   }
@@ -297,7 +297,7 @@ Support support_of(const Program& program, const Compute& compute, std::vector<E
   return support;
 }
 
-std::vector<bool> inferred_sparse(const Program& program, const Compute& compute, Products products) {
+Format inferred_format(const Program& program, const Compute& compute, Products products) {
   if (compute.base || !adds_nothing(compute.monoid) || !adds_nothing(compute.combine) || !fills_with_zero(compute))
     return {};
   std::vector<Expr> reads;
@@ -317,18 +317,20 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
     const bool meets = static_cast<std::size_t>(l) >= compute.out.size() || compute.combine.has_value();
     if (meets && std::ranges::find(result, l) == result.end()) reduced.push_back(l);
   }
-  std::vector<bool> sparse;
-  for (const std::int32_t l : result) sparse.push_back(l >= 0 && binding.is_bound(l));
+  using Level = Format::Level;
+  Format format;
+  for (const std::int32_t l : result)
+    format.levels.push_back(l >= 0 && binding.is_bound(l) ? Level::kSparse : Level::kDense);
   const bool all_bound = std::ranges::all_of(reduced, [&](std::int32_t l) { return binding.is_bound(l); });
-  const auto bound = std::ranges::count(sparse, true);
-  if (bound > 0) return all_bound || bound > 1 ? sparse : std::vector<bool>{};
+  const auto bound = std::ranges::count(format.levels, Level::kSparse);
+  if (bound > 0) return all_bound || bound > 1 ? format : Format{};
   std::erase_if(reduced, [&](std::int32_t l) { return !binding.is_bound(l); });
   for (const std::int32_t a : result) {
     for (const std::int32_t b : result) {
       if (a < 0 || b < 0 || a == b || !binding.joins(a, b, reduced)) continue;
-      sparse.assign(result.size(), true);
-      sparse[0] = false;
-      return sparse;
+      format.levels.assign(result.size(), Level::kSparse);
+      format.levels[0] = Level::kDense;
+      return format;
     }
   }
   return {};
@@ -360,7 +362,7 @@ void infer_in(Program& program, const Region& region, std::size_t first, const s
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || static_cast<std::size_t>(n.results[0].id) < first || fixed.contains(n.results[0])) continue;
     Type& type = program.values[static_cast<std::size_t>(n.results[0].id)].type;
-    if (!type.has_sparse()) type.sparse = inferred_sparse(program, *c, Products::kImplied);
+    if (!type.has_sparse()) type.format = inferred_format(program, *c, Products::kImplied);
   }
 }
 

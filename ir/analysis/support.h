@@ -40,7 +40,7 @@ struct Support {
 /// The formula's value if exactly the reads marked `present` are not 0.
 [[nodiscard]] bool holds(const Support& s, const std::vector<bool>& present);
 
-/// Semantics of float products: before `with_explicit_absence` every factor that carries absence wins (see the language
+/// Semantics of float products: before the pass `absence` every factor that carries absence wins (see the language
 /// page); afterwards only the operator decides.
 enum class Products : std::uint8_t { kImplied, kExplicit };
 
@@ -77,7 +77,7 @@ class SupportFinder {
 /// Gives results of Computes from value number `first` the inferred storage, unless a type, variable or routine
 /// requires dense: for values added by `differentiate`.
 void infer_storage(Program& program, std::size_t first);
-/// The dimensions of the result stored sparse unless a type prescribes storage; empty if none is.
-[[nodiscard]] std::vector<bool> inferred_sparse(const Program& program, const Compute& compute, Products products);
+/// The result's format unless a type prescribes one.
+[[nodiscard]] Format inferred_format(const Program& program, const Compute& compute, Products products);
 
 }  // namespace tdsl::ir

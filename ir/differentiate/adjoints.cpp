@@ -50,7 +50,7 @@ Expr Adjoint::at(const Type& type, std::vector<Expr> subscripts) const {
 
 Type Adjoints::type_of(ValueId v) const {
   Type type = writer_.program().type(v);
-  type.sparse.clear();
+  type.format = {};
   return type;
 }
 

@@ -117,7 +117,7 @@ class ComputeAdjoint {
   }
 
   static Type dense(Type t) {
-    t.sparse.clear();
+    t.format = {};
     return t;
   }
   [[nodiscard]] std::string name() const {

@@ -13,7 +13,7 @@ class Meeting {
  public:
   Meeting(const Compute& compute, Type type, std::string name, SourceRange range, NodeWriter& writer)
       : compute_(compute), type_(std::move(type)), name_(std::move(name)), range_(range), writer_(writer) {
-    type_.sparse.clear();
+    type_.format = {};
     store_values();
   }
 

@@ -24,7 +24,7 @@ class RoutineAdjointWriter {
 
   [[nodiscard]] Type type_of(ValueId v) const {
     Type type = writer_.program().type(v);
-    type.sparse.clear();
+    type.format = {};
     return type;
   }
   [[nodiscard]] Type matrix_type(const Extent& rows, const Extent& columns) const {

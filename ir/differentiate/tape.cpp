@@ -45,7 +45,7 @@ ValueId Tape::keep(ValueId value) {
   store.left = plain_subscripts(type.rank());
   store.left.insert(store.left.begin(), number(f.body.arguments[0]));
   // Values read from the tape carry absence like the stored value.
-  if (type.has_sparse()) type.sparse.insert(type.sparse.begin(), false);
+  if (type.has_sparse()) type.format.levels.insert(type.format.levels.begin(), Format::Level::kDense);
   type.shape.insert(type.shape.begin(), count_);
   f.inits.push_back(prelude_.filled(type, zero_of(type.scalar), name, node_.range));
   const ValueId carried = program_.new_value(type, name, node_.range);

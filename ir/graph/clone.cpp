@@ -20,7 +20,6 @@ void renew(Program& program, std::vector<ValueId>& values, Renaming& names) {
   for (ValueId& v : values) {
     const ValueInfo info = program.info(v);
     const ValueId fresh = program.new_value(info.type, info.name, info.range);
-    program.values.back().compressed = info.compressed;
     names[v] = fresh;
     v = fresh;
   }

@@ -61,6 +61,8 @@ void for_each_operand(AnyOp& op, const F& f) {
         optional(c.base);
         monoid(c.combine);
         f(c.fill);
+        if (!c.iteration) return;
+        for (auto& operand : c.iteration->operands) f(operand.tensor);
       },
       [&](LikeConst<AnyOp, Random>& r) { each(r.iterations); }, [&](LikeConst<AnyOp, Routine>& r) { each(r.operands); },
       [&](LikeConst<AnyOp, Chain>& c) {

@@ -40,4 +40,8 @@ bool locates(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind
 
 bool combines_freely(const Monoid& m) { return !locates(m) && m.kind != Monoid::Kind::kUser; }
 
+const SparseIteration* stored_loops(const Compute& c) {
+  return c.iteration && !c.iteration->loops.empty() ? &*c.iteration : nullptr;
+}
+
 }  // namespace tdsl::ir

@@ -46,5 +46,7 @@ template <class F>
 void for_each_read(const Compute& c, const F& f) {
   for_each_expr(c, [&](const Expr& e) { for_each_read(e, f); });
 }
+/// The Compute's sparse iteration if it has loops over stored elements, else null.
+[[nodiscard]] const SparseIteration* stored_loops(const Compute& c);
 
 }  // namespace tdsl::ir

@@ -12,15 +12,6 @@
 
 namespace tdsl::ir {
 
-bool same_storage(const Type& a, const Type& b) {
-  for (std::size_t d = 0; d < a.rank(); ++d) {
-    const bool left = d < a.sparse.size() && a.sparse[d];
-    const bool right = d < b.sparse.size() && b.sparse[d];
-    if (left != right) return false;
-  }
-  return true;
-}
-
 namespace {
 
 constexpr std::array<std::string_view, 9> kMonoidNames = {"sum", "prod",   "min",    "max", "any",

@@ -11,8 +11,10 @@
 #include "ir/graph/expr.h"
 #include "ir/graph/extent.h"
 #include "ir/graph/foreign.h"
+#include "ir/graph/format.h"
 #include "ir/graph/scalar.h"
 #include "ir/graph/source.h"
+#include "ir/graph/sparse_iteration.h"
 #include "ir/graph/value.h"
 
 // The index graph, form (a) of the IR: the common representation of loops, whole-tensor operations and index notation.
@@ -27,22 +29,18 @@ namespace tdsl::ir {
 struct Type {
   Scalar scalar = Scalar::kF64;
   std::vector<Extent> shape;
-  std::vector<bool> sparse;  ///< per dimension; empty means all dense
+  Format format{};
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
-  [[nodiscard]] bool has_sparse() const { return std::ranges::count(sparse, true) > 0; }
+  [[nodiscard]] bool has_sparse() const { return format.has_sparse(); }
+  [[nodiscard]] bool is_compressed() const { return format.is_compressed(); }
 };
-
-/// True if the same dimensions are stored sparse.
-[[nodiscard]] bool same_storage(const Type& a, const Type& b);
 
 struct ValueInfo {
   Type type;
   std::string name;  ///< the source name, or empty
   SourceRange range;
   std::vector<Extent> tile{};  ///< `tile (512, 256)`: block edges per dimension; empty: the planner's choice
-  bool compressed =
-      false;  ///< its blocks hold only stored elements (passes/sparse/storage); never set without a sparse dimension
 };
 
 /// The operator that combines values in a reduction or an `op=`, in index order.
@@ -91,6 +89,9 @@ struct Compute {
   /// A sum of products of at least three float tensors, contracted in an order chosen when sizes are known: only
   /// affects rounding. Not part of the meaning.
   bool in_any_order = false;
+  /// Which stored elements of compressed operands the operation visits. Set by the last pass, `iteration`, for
+  /// lowering; not part of the meaning.
+  std::optional<SparseIteration> iteration{};
 };
 
 /// `n` of an input's type: determined by files or `--set`. Result: i64, rank 0.

@@ -28,7 +28,7 @@ using rt::is_real;
 using Literal = std::variant<bool, std::int64_t, double>;
 
 /// kSparse and kDense do not change values, only whether their result carries absence (support.h). Created only by the
-/// frontend, replaced by `with_explicit_absence`.
+/// frontend, replaced by the pass `absence`.
 enum class UnaryOp : std::uint8_t {
   kNeg,
   kNot,

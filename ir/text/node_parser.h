@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/graph/expr_build.h"
 #include "ir/graph/scalar.h"
 #include "ir/text/parse_expr.h"
 
@@ -52,7 +54,6 @@ class NodeParser : protected ExprParser {
       do { info.tile.push_back(extent()); } while (cursor_.accept(","));
       cursor_.expect(")");
     }
-    info.compressed = cursor_.accept("compressed");
     if (const auto r = place()) {
       info.range = *r;
     } else {
@@ -92,7 +93,53 @@ class NodeParser : protected ExprParser {
     if (cursor_.accept("base")) c.base = value();
     if (cursor_.accept("combine")) c.combine = monoid();
     if (cursor_.accept("fill")) c.fill = expr();
+    if (cursor_.accept("stored")) c.iteration = iteration();
     return c;
+  }
+
+  /// `[i over %1[i, j] and %2[i, j], …] lookup [mask %3[i, j]] result ordered`: operands are numbered by their first
+  /// occurrence.
+  SparseIteration iteration() {
+    SparseIteration result;
+    const auto operand = [&] {
+      StoredOperand o{value(), {}};
+      for (const Expr& subscript : expr_list("[", "]")) o.labels.push_back(label(subscript));
+      const auto known = std::ranges::find(result.operands, o);
+      const auto number = static_cast<int>(known - result.operands.begin());
+      if (known == result.operands.end()) result.operands.push_back(std::move(o));
+      return number;
+    };
+    list("[", "]", [&] {
+      StoredLoop loop;
+      loop.label = label(expr());
+      cursor_.expect("over");
+      do { loop.over.push_back(operand()); } while (merges(loop));
+      result.loops.push_back(std::move(loop));
+    });
+    if (cursor_.accept("lookup")) {
+      list("[", "]", [&] {
+        const bool masks = cursor_.accept("mask");
+        const int number = operand();
+        if (masks) result.masks.push_back(number);
+      });
+    }
+    if (cursor_.accept("result"))
+      result.result = named_kind(cursor_, SparseIteration::Result::kPoints, "result of a sparse iteration");
+    return result;
+  }
+  std::int32_t label(const Expr& e) {
+    const std::int32_t found = bare_label(e);
+    if (found < 0) cursor_.fail("expected an index variable");
+    return found;
+  }
+  /// `or`, `and` or `with`, the same in all of a loop.
+  bool merges(StoredLoop& loop) {
+    for (const Merge merge : {Merge::kUnion, Merge::kIntersection, Merge::kFirst}) {
+      if ((loop.over.size() > 1 && merge != loop.merge) || !cursor_.accept(name_of(merge))) continue;
+      loop.merge = merge;
+      return true;
+    }
+    return false;
   }
 
   Random random(Random::Kind kind) {

@@ -84,14 +84,13 @@ Type ExprParser::type() {
   Type t;
   t.scalar = cursor_.scalar();
   if (cursor_.peek() != '[') return t;
-  bool any_sparse = false;
-  std::vector<bool> sparse;
   list("[", "]", [&] {
-    sparse.push_back(cursor_.accept("sparse"));
-    any_sparse = any_sparse || sparse.back();
+    using Level = Format::Level;
+    t.format.levels.push_back(cursor_.accept("sparse")       ? Level::kSparse
+                              : cursor_.accept("compressed") ? Level::kCompressed
+                                                             : Level::kDense);
     t.shape.push_back(extent());
   });
-  if (any_sparse) t.sparse = std::move(sparse);
   return t;
 }
 

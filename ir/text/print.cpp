@@ -135,8 +135,7 @@ class ProgramPrinter {
     if (type.shape.empty()) return result;
     std::vector<std::string> dimensions;
     for (std::size_t d = 0; d < type.shape.size(); ++d) {
-      const bool sparse = d < type.sparse.size() && type.sparse[d];
-      dimensions.push_back((sparse ? "sparse " : "") + extent_text(type.shape[d]));
+      dimensions.push_back(std::string(prefix_of(type.format.level(d))) + extent_text(type.shape[d]));
     }
     return result + "[" + joined(dimensions, [](const std::string& s) { return s; }) + "]";
   }
@@ -148,7 +147,6 @@ class ProgramPrinter {
     std::string result = fmt::format("{}:{}", value_text(v), type_text(info.type));
     if (!info.name.empty()) result += " " + quoted(info.name);
     if (!info.tile.empty()) result += " tile (" + joined(info.tile, extent_text) + ")";
-    if (info.compressed) result += " compressed";
     if (info.range != place) result += " " + range_text(info.range);
     return result;
   }
@@ -169,6 +167,31 @@ class ProgramPrinter {
     if (c.base) text += " base " + value_text(*c.base);
     if (c.combine) text += " combine " + monoid_text(*c.combine);
     if (c.fill) text += " fill " + printer.text(c.fill);
+    return c.iteration ? text + iteration_text(*c.iteration, printer) : text;
+  }
+
+  [[nodiscard]] static std::string iteration_text(const SparseIteration& iteration, const ExprPrinter& printer) {
+    const auto label = [&](std::int32_t l) { return printer.text(index_ref(l)); };
+    const auto operand = [&](int k) {
+      const StoredOperand& o = iteration.operands.at(static_cast<std::size_t>(k));
+      return fmt::format("{}[{}]", value_text(o.tensor), joined(o.labels, label));
+    };
+    const std::string loops = joined(iteration.loops, [&](const StoredLoop& loop) {
+      std::string over;
+      for (const int k : loop.over) over += (over.empty() ? "" : fmt::format(" {} ", name_of(loop.merge))) + operand(k);
+      return fmt::format("{} over {}", label(loop.label), over);
+    });
+    std::string lookups;
+    for (int k = 0; k < static_cast<int>(iteration.operands.size()); ++k) {
+      const bool looped = std::ranges::any_of(
+          iteration.loops, [&](const StoredLoop& loop) { return std::ranges::find(loop.over, k) != loop.over.end(); });
+      const bool masks = std::ranges::find(iteration.masks, k) != iteration.masks.end();
+      if (!looped) lookups += (lookups.empty() ? "" : ", ") + std::string(masks ? "mask " : "") + operand(k);
+    }
+    std::string text = fmt::format(" stored [{}]", loops);
+    if (!lookups.empty()) text += fmt::format(" lookup [{}]", lookups);
+    if (iteration.result != SparseIteration::Result::kDense)
+      text += fmt::format(" result {}", name_of(iteration.result));
     return text;
   }
 
@@ -307,6 +330,16 @@ std::string print(const Program& program) { return ProgramPrinter(program).run()
 
 std::string print(const Program& /*program*/, const Expr& e, const std::vector<std::string>& labels) {
   return ExprPrinter(labels).text(e);
+}
+
+std::string declared_type(const Program& program, const Type& type) {
+  std::string dimensions;
+  for (std::size_t d = 0; d < type.rank(); ++d) {
+    dimensions +=
+        std::string(d == 0 ? "" : ", ") + (type.format.is_sparse(d) ? "sparse " : "") +
+        type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
+  }
+  return std::string(name_of(type.scalar)) + (dimensions.empty() ? "" : "[" + dimensions + "]");
 }
 
 }  // namespace tdsl::ir

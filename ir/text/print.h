@@ -23,6 +23,8 @@ namespace tdsl::ir {
 [[nodiscard]] std::string definition_text(const Program& program, ValueId v, const SourceRange& place);
 /// The node's lines, indented by 2 * `depth` blanks.
 [[nodiscard]] std::string print(const Program& program, const Node& node, std::size_t depth);
+/// `f64[n, sparse m]`, as in a declaration; `?` for unnamed extents.
+[[nodiscard]] std::string declared_type(const Program& program, const Type& type);
 /// The text in quotes, escaped.
 [[nodiscard]] std::string quoted(const std::string& text);
 /// Parses the text form. Throws std::runtime_error("line:column: message").

@@ -26,4 +26,9 @@ void verify_expr(const Program& program, const Expr& e, const ExprContext& conte
 [[nodiscard]] std::vector<std::string> routine_problems(const Program& program, const Node& node,
                                                         const Routine& routine);
 
+/// Violated rules of a Compute's sparse iteration, one sentence each: it visits every point that may change the result;
+/// levels are iterated below their outer levels; all reads of its compressed operands are visited or looked up; the
+/// loops can make the result (ir/analysis/iteration_rules.h).
+[[nodiscard]] std::vector<std::string> iteration_problems(const Program& program, const Node& node, const Compute& c);
+
 }  // namespace tdsl::ir

@@ -17,7 +17,7 @@ namespace tdsl::ir {
 namespace {
 
 bool same_type(const Type& a, const Type& b) {
-  return a.scalar == b.scalar && a.shape == b.shape && same_storage(a, b);
+  return a.scalar == b.scalar && a.shape == b.shape && a.format == b.format;
 }
 
 /// True if two extents can be equal at run time, as far as their difference shows.
@@ -91,9 +91,7 @@ class Verifier {
     require(!defined_[index], fmt::format("defines %{} a second time", v.id));
     defined_[index] = true;
     const Type& t = program_.type(v);
-    require(t.sparse.empty() || t.sparse.size() == t.rank(), fmt::format("%{}: sparse has the wrong length", v.id));
-    require(!program_.info(v).compressed || t.has_sparse(),
-            fmt::format("%{} is compressed, but has no sparse dimension", v.id));
+    require(t.format.levels.size() <= t.rank(), fmt::format("%{}: the format has too many levels", v.id));
     for (const Extent& e : t.shape) extent(e);
     scopes_.back().insert(v);
   }
@@ -195,25 +193,19 @@ class Verifier {
                         (drawn != nullptr && drawn->kind == Random::Kind::kSparse) ||
                         std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
     for (const ValueId v : n.results) {
-      require(stores || !program_.info(v).compressed,
+      require(stores || !program_.type(v).is_compressed(),
               fmt::format("%{} is compressed, but not made element by element", v.id));
       define(v);
     }
   }
 
-  /// Carried values have the same storage; parts of a task are dense.
+  /// Parts of a task are dense.
   void carried(const Node& n) {
+    if (!is_marked_serial(n)) return;
     for (const CarriedVariable& variable : carried_by(n)) {
-      const auto compressed = [&](ValueId v) { return known(v) && program_.info(v).compressed; };
-      for (const auto* list : {&variable.sources, &variable.names}) {
-        for (const ValueId v : *list) {
-          require(compressed(v) == compressed(variable.names[0]),
-                  fmt::format("%{} and %{} are values of one variable, one of which is compressed", v.id,
-                              variable.names[0].id));
-          require(!compressed(v) || !is_marked_serial(n),
-                  fmt::format("runs as one task, and carries %{}, which is compressed", v.id));
-        }
-      }
+      for (const ValueId v : variable.names)
+        require(!known(v) || !program_.type(v).is_compressed(),
+                fmt::format("runs as one task, and carries %{}, which is compressed", v.id));
     }
   }
 
@@ -366,6 +358,8 @@ class Verifier {
     require(!c.in_any_order || is_sum_of_products(c), "a node computed in any order is no sum of products");
     if (problems_.size() != before) return;
     for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
+    if (!c.iteration || problems_.size() != before) return;
+    for (const std::string& problem : iteration_problems(program_, n, c)) require(false, problem);
   }
 
   /// Over float tensors, each subscripted by distinct index variables that start at 0.

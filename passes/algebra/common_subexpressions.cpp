@@ -64,7 +64,7 @@ class Key {
   void add(const Type& t) {
     text_ += name_of(t.scalar);
     for (const Extent& e : t.shape) add(e);
-    for (const bool sparse : t.sparse) text_ += sparse ? 's' : 'd';
+    for (std::size_t d = 0; d < t.rank(); ++d) text_ += t.format.is_sparse(d) ? 's' : 'd';
   }
 
   const Program& program_;

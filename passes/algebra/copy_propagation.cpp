@@ -33,7 +33,7 @@ bool is_identity(const Program& program, const Node& node, const Compute& c, con
   const Type& to = program.type(node.results[0]);
   const Type& from = program.type(r.tensor);
   if (r.subscripts.size() != c.out.size() || !(to.shape == from.shape) || to.scalar != from.scalar) return false;
-  if ((to.has_sparse() || from.has_sparse()) && to.sparse != from.sparse) return false;
+  if (!(to.format == from.format)) return false;
   for (std::size_t d = 0; d < c.out.size(); ++d) {
     const Label& l = c.out[d];
     if (bare_label(r.subscripts[d]) != static_cast<std::int32_t>(d)) return false;

@@ -67,9 +67,7 @@ class Epilogues : public RegionRewriter {
   }
 
   /// True for values whose blocks are not plain dense blocks.
-  [[nodiscard]] bool is_special(ValueId v) const {
-    return program_.type(v).has_sparse() || program_.info(v).compressed;
-  }
+  [[nodiscard]] bool is_special(ValueId v) const { return program_.type(v).has_sparse(); }
 
   [[nodiscard]] const Compute* matrix_product(const Node& node) const {
     const auto* c = std::get_if<Compute>(&node.op);

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/computes.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -51,10 +51,10 @@ class RowReads {
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       Node& n = region.nodes[k];
       if (auto* c = std::get_if<Compute>(&n.op)) {
-        if (const auto walk = walk_over_dense(*c)) {
-          for (const ValueId matrix : turned(*c, *walk)) {
+        if (const auto iteration = iteration_over_dense(*c)) {
+          for (const ValueId matrix : turned(*c, *iteration)) {
             if (!wanted.contains(matrix)) wanted.emplace(matrix, new_copy(matrix, n.range));
-            redirect(*c, *walk, matrix, wanted.at(matrix));
+            redirect(*c, *iteration, matrix, wanted.at(matrix));
             first.emplace(matrix, k);
           }
         }
@@ -93,30 +93,31 @@ class RowReads {
 
   [[nodiscard]] bool is_candidate(ValueId v) const {
     const ValueInfo& info = program_.info(v);
-    return info.type.rank() == 2 && !info.compressed && !info.type.has_sparse() && info.tile.empty();
+    return info.type.rank() == 2 && !info.type.has_sparse() && info.tile.empty();
   }
   /// The sparse iteration of a Compute that also reads dense matrices.
-  [[nodiscard]] std::optional<StoredWalk> walk_over_dense(const Compute& c) const {
+  [[nodiscard]] std::optional<SparseIteration> iteration_over_dense(const Compute& c) const {
     const std::set<ValueId> values = values_read(c);
     const bool both = std::ranges::any_of(values, [&](ValueId v) { return is_candidate(v); }) &&
-                      std::ranges::any_of(values, [&](ValueId v) { return program_.info(v).compressed; });
-    return both ? stored_walk(program_, c) : std::nullopt;
+                      std::ranges::any_of(values, [&](ValueId v) { return program_.type(v).is_compressed(); });
+    return both ? sparse_iteration(program_, c, false) : std::nullopt;
   }
   /// Dense matrices that the Compute reads with jumps between columns.
-  [[nodiscard]] std::set<ValueId> turned(const Compute& c, const StoredWalk& walk) const {
+  [[nodiscard]] std::set<ValueId> turned(const Compute& c, const SparseIteration& iteration) const {
     std::set<ValueId> found;
     for (const Expr& body : c.bodies) {
       for_each_read(body, [&](const Read& r) {
-        if (is_candidate(r.tensor) && jumps(r, walk) && reads_all_rows(c, r)) found.insert(r.tensor);
+        if (is_candidate(r.tensor) && jumps(r, iteration) && reads_all_rows(c, r)) found.insert(r.tensor);
       });
     }
     return found;
   }
   /// True if the column is the label of an inner sparse loop, and the row is the label of a dense loop.
-  [[nodiscard]] static bool jumps(const Read& r, const StoredWalk& walk) {
+  [[nodiscard]] static bool jumps(const Read& r, const SparseIteration& iteration) {
     const std::int32_t row = bare_label(r.subscripts[0]);
     const std::int32_t column = bare_label(r.subscripts[1]);
-    return row >= 0 && column >= 0 && !walk.has_loop(row) && walk.has_loop(column) && column != walk.row();
+    return row >= 0 && column >= 0 && !iteration.has_loop(row) && iteration.has_loop(column) &&
+           column != iteration.row();
   }
 
   [[nodiscard]] bool reads_all_rows(const Compute& c, const Read& r) const {
@@ -124,11 +125,11 @@ class RowReads {
     return label.begin == Extent(0) && label.end == program_.type(r.tensor).shape[0];
   }
 
-  static void redirect(Compute& c, const StoredWalk& walk, ValueId matrix, ValueId copy) {
+  static void redirect(Compute& c, const SparseIteration& iteration, ValueId matrix, ValueId copy) {
     rewrite_expressions(c, [&](const Expr& whole) {
       return rewrite(whole, [&](const Expr& e) {
         const auto* r = std::get_if<Read>(&e->op);
-        const bool turns = r != nullptr && r->tensor == matrix && jumps(*r, walk);
+        const bool turns = r != nullptr && r->tensor == matrix && jumps(*r, iteration);
         return turns ? read(e->type, copy, {r->subscripts[1], r->subscripts[0]}, e->range) : e;
       });
     });
@@ -158,7 +159,7 @@ class RowReads {
 }  // namespace
 
 Program row_reads(const Program& program, PassContext& context) {
-  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.type.is_compressed(); });
   return any ? RowReads(program, context).run() : program;
 }
 

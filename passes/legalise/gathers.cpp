@@ -28,11 +28,11 @@
 
 #include "ir/analysis/lookups.h"
 #include "ir/analysis/reduce_labels.h"
-#include "ir/analysis/stored_result.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/legalise/computes.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
 
@@ -148,7 +148,7 @@ bool gather(Legalised& one) {
 
 Program gathers(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
-    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // periodic reads are not lookups
+    if (moves_elements(one.program(), one.node())) return;  // periodic reads are not lookups
     if (gather(one)) context.applied(one.node().range, "indirect reads are gathered by separate operations");
   });
 }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "ir/analysis/periodic.h"
-#include "ir/analysis/stored_result.h"
 #include "passes/legalise/computes.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
 
@@ -90,7 +90,7 @@ class PeriodicReads {
 
 Program periodic_reads(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
-    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // its kernel wraps around
+    if (moves_elements(one.program(), one.node())) return;  // its kernel wraps around
     PeriodicReads reads(one);
     rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });
     if (reads.found())

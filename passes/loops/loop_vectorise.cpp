@@ -320,8 +320,8 @@ class Vectoriser {
     Type expanded{type.scalar, {iterations_at_least_zero(range)}, {}};
     expanded.shape.insert(expanded.shape.end(), type.shape.begin(), type.shape.end());
     if (type.has_sparse()) {
-      expanded.sparse = type.sparse;
-      expanded.sparse.insert(expanded.sparse.begin(), false);
+      expanded.format = type.format;
+      expanded.format.levels.insert(expanded.format.levels.begin(), Format::Level::kDense);
     }
     return expanded;
   }

@@ -25,12 +25,12 @@
 #include <vector>
 
 #include "ir/analysis/combined.h"
-#include "ir/analysis/stored_walk.h"
-#include "ir/analysis/support.h"
+#include "ir/analysis/iteration_rules.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -48,10 +48,6 @@ struct Split {
   Expr present;  ///< true where one of them is not 0
   Expr value;    ///< of the body elsewhere, without reduce labels; null: the identity
 };
-
-Expr is_present(const Expr& element) {
-  return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type));
-}
 
 /// Folds after constants have replaced reads, with 0 as the result of products in which an absent element wins.
 Expr folded(const Expr& e) {
@@ -113,7 +109,6 @@ class Splitter {
     for (auto l = static_cast<std::int32_t>(c.out.size()); l < all; ++l) {
       if (std::ranges::find(labels, l) == labels.end()) return std::nullopt;
     }
-    if (goes_over_stored(c, labels)) return std::nullopt;
     Split split{labels, {}, {}, {}};
     const Expr value = rewrite(c.bodies[0], [&](const Expr& e) {
       const auto* r = std::get_if<Read>(&e->op);
@@ -124,25 +119,15 @@ class Splitter {
       }
       return zero_of(e->type);
     });
-    if (mentions_labels(value, c.out.size())) return std::nullopt;
+    std::vector<StoredOperand> stored;
+    for (const ValueId v : split.operands) stored.push_back({v, labels});
+    if (mentions_labels(value, c.out.size()) || IterationRules(program_, c).are_needed(stored)) return std::nullopt;
     const Kind kind = c.monoid->kind;
     if (!combines_freely(*c.monoid)) return std::nullopt;
     if (equal(value, identity_of(*c.monoid, value->type))) return split;
     if (!may_count(kind, value->type)) return std::nullopt;
     split.value = value;
     return split;
-  }
-
-  /// True if the support excludes points where all reads with these labels are 0.
-  [[nodiscard]] bool goes_over_stored(const Compute& c, const std::vector<std::int32_t>& labels) const {
-    std::vector<Expr> reads;
-    const Support support = support_of(program_, c, &reads);
-    std::vector<bool> present;
-    for (const Expr& e : reads) {
-      const auto* r = std::get_if<Read>(&e->op);
-      present.push_back(r == nullptr || labels_of(*r) != labels);
-    }
-    return !holds(support, present);
   }
 
   const Program& program_;
@@ -300,15 +285,13 @@ class Backgrounds {
 
   /// Drops splits whose nodes would not iterate over stored elements; true if there were any.
   bool drop(const Program& written, const std::map<ValueId, std::vector<ValueId>>& walks) {
-    Program marked = written;
-    for (const auto& [v, count] : choose_storage(written, Candidates::kAll).compressed)
-      marked.values[static_cast<std::size_t>(v.id)].compressed = true;
-    const std::vector<const Node*> nodes = definitions(marked);
+    const Program program = choose_storage(written, Candidates::kAll).program;
+    const std::vector<const Node*> nodes = definitions(program);
     const auto goes = [&](ValueId v, const Split& split) {
       const Compute* c = compute_of(nodes, v);
-      const auto walk = c == nullptr ? std::nullopt : stored_walk(marked, *c);
-      return walk && std::ranges::all_of(split.operands, [&](ValueId operand) {
-               return marked.info(operand).compressed && reads_walked(*c, *walk, operand);
+      const auto iteration = c == nullptr ? std::nullopt : sparse_iteration(program, *c, false);
+      return iteration && std::ranges::all_of(split.operands, [&](ValueId operand) {
+               return program.type(operand).is_compressed() && visits(*c, *iteration, operand);
              });
     };
     return std::erase_if(splits_, [&](const auto& entry) {

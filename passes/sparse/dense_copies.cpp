@@ -19,16 +19,17 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/serial_loop.h"
-#include "ir/analysis/stored_result.h"
-#include "ir/analysis/stored_walk.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -52,7 +53,7 @@ class Copies {
   /// `into`: the values that the region's yields define.
   void visit(Region& region, const std::vector<ValueId>& into) {
     std::vector<ValueId> defined;
-    const auto is_compressed = [&](ValueId v) { return program_.info(v).compressed; };
+    const auto is_compressed = [&](ValueId v) { return program_.type(v).is_compressed(); };
     std::ranges::copy_if(region.arguments, std::back_inserter(defined), is_compressed);
     for (Node& n : region.nodes) {
       std::ranges::copy_if(n.results, std::back_inserter(defined), is_compressed);
@@ -70,7 +71,7 @@ class Copies {
     for (const Node& n : region.nodes) {
       const auto* c = std::get_if<Compute>(&n.op);
       const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-      if (of.valid() && program_.info(of).compressed && !program_.info(n.results[0]).compressed)
+      if (of.valid() && program_.type(of).is_compressed() && !program_.type(n.results[0]).is_compressed())
         copied.emplace(n.results[0], of);
       if (!std::holds_alternative<Routine>(n.op)) continue;
       for (const ValueId argument : operands_of(program_, n)) {
@@ -86,7 +87,7 @@ class Copies {
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       if (needs(region.nodes[k], v, true)) users.push_back(k);
     }
-    const bool yielded = yields_dense(region, into, v);
+    const bool yielded = becomes_dense(region.yields, into, v);
     if (users.empty() && !yielded) return;
     if (!yielded && std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
       for (const std::size_t k : users) {
@@ -96,39 +97,35 @@ class Copies {
     }
     const std::size_t place = users.empty() ? region.nodes.size() : users[0];
     const SourceRange range = users.empty() ? program_.info(into[0]).range : region.nodes[place].range;
-    const ValueInfo info = program_.info(v);
-    const ValueId copy = program_.new_value(info.type, info.name, range);
+    Type type = program_.type(v);
+    type.format.compress(false);
+    const ValueId copy = program_.new_value(std::move(type), program_.info(v).name, range);
     for (const std::size_t k : users) redirect(region.nodes[k], v, copy, true);
     redirect_yields(region, into, v, copy, range);
     region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), copying(program_, v, copy, range));
   }
 
-  /// True if the region yields `v` into a value that a loop or branch carries dense.
-  [[nodiscard]] bool yields_dense(const Region& region, const std::vector<ValueId>& into, ValueId v) const {
+  /// True if `v` is among the values `from` and is assigned to a dense one of `into`.
+  [[nodiscard]] bool becomes_dense(std::span<const ValueId> from, std::span<const ValueId> into, ValueId v) const {
     bool found = false;
-    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k)
-      found = found || (region.yields[k] == v && !program_.info(into[k]).compressed);
+    for (std::size_t k = 0; k < std::min(from.size(), into.size()); ++k)
+      found = found || (from[k] == v && !program_.type(into[k]).is_compressed());
     return found;
+  }
+  void redirect_dense(std::span<ValueId> from, std::span<const ValueId> into, ValueId v, ValueId copy) const {
+    for (std::size_t k = 0; k < std::min(from.size(), into.size()); ++k) {
+      if (from[k] == v && !program_.type(into[k]).is_compressed()) from[k] = copy;
+    }
   }
   void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy,
                        const SourceRange& range) {
-    if (!yields_dense(region, into, v)) return;
+    if (!becomes_dense(region.yields, into, v)) return;
     warn(v, range, "a loop or branch carries it dense");
-    for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k) {
-      if (region.yields[k] == v && !program_.info(into[k]).compressed) region.yields[k] = copy;
-    }
+    redirect_dense(region.yields, into, v, copy);
   }
-  /// Replaces initial values of dense loop-carried variables.
-  void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
-    for (std::size_t k = 0; k < inits.size(); ++k) {
-      if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed) inits[k] = copy;
-    }
-  }
-  [[nodiscard]] bool starts_dense(const std::vector<ValueId>& inits, const Region& body, ValueId v) const {
-    bool found = false;
-    for (std::size_t k = 0; k < inits.size(); ++k)
-      found = found || (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed);
-    return found;
+  /// The variables of a loop.
+  [[nodiscard]] static std::span<const ValueId> carried(const Region& body) {
+    return std::span(body.arguments).subspan(1);
   }
 
   /// True if the node, or a nested one, reads all elements of the compressed value. `operations`: Computes may iterate
@@ -137,7 +134,7 @@ class Copies {
     if (needs_itself(n, v, operations)) return true;
     const bool inside = operations && holds_operations(n);
     return std::ranges::any_of(regions_in(n), [&](const Region* r) {
-      return (inside && yields_dense(*r, n.results, v)) ||
+      return (inside && becomes_dense(r->yields, n.results, v)) ||
              std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
     });
   }
@@ -145,20 +142,19 @@ class Copies {
     const std::vector<ValueId> operands = operands_of(program_, n);
     if (std::ranges::find(operands, v) == operands.end()) return false;
     if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op)) return false;
-    if (operations && storage_of(program_, n) == StoredBy::kRearrangement) return false;
-    if (const auto* f = std::get_if<For>(&n.op)) return starts_dense(f->inits, f->body, v);
-    if (const auto* w = std::get_if<While>(&n.op)) return starts_dense(w->inits, w->body, v);
+    if (const auto* f = std::get_if<For>(&n.op)) return becomes_dense(f->inits, carried(f->body), v);
+    if (const auto* w = std::get_if<While>(&n.op)) return becomes_dense(w->inits, carried(w->body), v);
     const auto* c = std::get_if<Compute>(&n.op);
-    const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
-    return !walk || !reads_walked(*c, *walk, v);
+    const auto iteration = operations ? sparse_iteration(program_, n) : std::nullopt;
+    return !iteration || !visits(*c, *iteration, v);
   }
   void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
     if (needs_itself(n, v, operations)) {
       warn(v, n.range, reason(n, operations));
       if (auto* f = std::get_if<For>(&n.op))
-        redirect_inits(f->inits, f->body, v, copy);
+        redirect_dense(f->inits, carried(f->body), v, copy);
       else if (auto* w = std::get_if<While>(&n.op))
-        redirect_inits(w->inits, w->body, v, copy);
+        redirect_dense(w->inits, carried(w->body), v, copy);
       else
         rename_operands(n, {{v, copy}});
     }
@@ -194,15 +190,14 @@ class Unmarking : public RegionRewriter {
   using RegionRewriter::RegionRewriter;
 
   Program run() {
-    const StorageChoice choice = choose_storage(program_, Candidates::kMarked);
+    StorageChoice choice = choose_storage(std::move(program_), Candidates::kMarked);
+    program_ = std::move(choice.program);
+    if (choice.dense.empty()) return std::move(program_);
     for (const auto& [v, reason] : choice.dense) {
-      ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
-      if (!info.compressed) continue;
-      info.compressed = false;
       lost_.insert(v);
-      context_.refused(info.range, quoted(program_, v, "this value") + " is stored dense after all: " + reason);
+      context_.refused(program_.info(v).range,
+                       quoted(program_, v, "this value") + " is stored dense after all: " + reason);
     }
-    if (lost_.empty()) return std::move(program_);
     Program result = RegionRewriter::run();
     rename_everywhere(result, names_);
     return result;
@@ -214,8 +209,7 @@ class Unmarking : public RegionRewriter {
   void rewrite_node(Node n, std::vector<Node>& earlier) override {
     const auto* c = std::get_if<Compute>(&n.op);
     const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-    if (of.valid() && lost_.contains(of) && same_storage(program_.type(of), program_.type(n.results[0])) &&
-        !program_.info(n.results[0]).compressed)
+    if (of.valid() && lost_.contains(of) && program_.type(of).format == program_.type(n.results[0]).format)
       names_.emplace(n.results[0], of);
     else
       keep(std::move(n), earlier);
@@ -228,7 +222,7 @@ class Unmarking : public RegionRewriter {
 }  // namespace
 
 Program dense_copies(const Program& program, PassContext& context) {
-  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.type.is_compressed(); });
   return any ? Copies(Unmarking(program, context).run(), context).run() : program;
 }
 

@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -70,11 +71,13 @@ class Changer {
   /// The share of its candidate matrices over which a Compute iterates.
   enum class Reach : std::uint8_t { kNone, kSome, kAll };
   [[nodiscard]] Reach reach(const Compute& c, bool compressed_result) const {
-    const auto walk = stored_walk(program_, c);
-    if (!walk || (compressed_result && walk->result == StoredWalk::Result::kDense)) return Reach::kNone;
+    const auto iteration = sparse_iteration(program_, c, compressed_result);
+    if (!iteration || iteration->loops.empty() ||
+        (compressed_result && iteration->result == SparseIteration::Result::kDense))
+      return Reach::kNone;
     const std::set<ValueId> read = values_read(c);
     const bool all = std::ranges::all_of(read, [&](ValueId v) {
-      return !program_.info(v).compressed || program_.type(v).rank() != 2 || reads_walked(c, *walk, v);
+      return !program_.type(v).is_compressed() || program_.type(v).rank() != 2 || visits(c, *iteration, v);
     });
     return all ? Reach::kAll : Reach::kSome;
   }
@@ -82,7 +85,7 @@ class Changer {
   /// Collects the reads of candidate matrices; false if there is none, or one of them cannot be moved.
   bool find_parts() {
     const std::set<ValueId> values = values_read(compute_);
-    if (std::ranges::none_of(values, [this](ValueId v) { return program_.info(v).compressed; })) return false;
+    if (std::ranges::none_of(values, [this](ValueId v) { return program_.type(v).is_compressed(); })) return false;
     bool fits = find_parts(compute_.bodies[0], static_cast<bool>(compute_.guard));
     if (compute_.guard) fits = find_parts(compute_.guard, false) && fits;
     return fits && !parts_.empty() && parts_.size() <= kMostParts;
@@ -97,7 +100,8 @@ class Changer {
     const auto* r = std::get_if<Read>(&e->op);
     if (r == nullptr)
       return std::ranges::all_of(children(*e), [&](const Expr& child) { return find_parts(child, conditional); });
-    return !program_.info(r->tensor).compressed || program_.type(r->tensor).rank() != 2 || add_part(e, *r, conditional);
+    return !program_.type(r->tensor).is_compressed() || program_.type(r->tensor).rank() != 2 ||
+           add_part(e, *r, conditional);
   }
   bool add_part(const Expr& e, const Read& r, bool conditional) {
     const std::vector<const Label*> ranges = passes::labels_of(compute_);
@@ -118,7 +122,7 @@ class Changer {
     for_each_read(e, [&](const Read& r) {
       if (r.subscripts.empty()) return;
       first = first == nullptr ? &r : first;
-      compressed = compressed && program_.info(r.tensor).compressed;
+      compressed = compressed && program_.type(r.tensor).is_compressed();
     });
     if (first == nullptr || !compressed || first->subscripts.size() != 2) return false;
     const std::vector<Label> labels = all_labels(compute_);
@@ -244,7 +248,7 @@ class Changer {
       const auto label = static_cast<std::size_t>(labels[order[d]]);
       copy.out.push_back(all[label]);
       type.shape[d] = all[label].end;
-      type.sparse[d] = info.type.sparse[order[d]];
+      type.format.levels[d] = info.type.format.level(order[d]);
       replacements[label] = index_ref(static_cast<std::int32_t>(d));
       subscripts.push_back(index_ref(labels[order[d]]));
     }
@@ -262,7 +266,6 @@ class Changer {
       copy.bodies = {read(from->type, r->tensor, std::move(places), from->range)};
     }
     const ValueId v = program_.new_value(std::move(type), info.name, from->range);
-    program_.values.back().compressed = true;
     changed.made.emplace_back(v, std::move(copy));
     return read(from->type, v, std::move(subscripts), from->range);
   }
@@ -290,7 +293,7 @@ class Rewriter {
                         std::holds_alternative<Compute>(n->op) || std::holds_alternative<Random>(n->op) ||
                         holds_operations(*n);
       ValueInfo& info = marked_.values[k];
-      info.compressed = made && info.type.has_sparse() && info.tile.empty();
+      info.type.format.compress(made && info.tile.empty());
     }
   }
 
@@ -298,7 +301,7 @@ class Rewriter {
     Region body = std::move(marked_.body);
     region(body, true);
     marked_.body = std::move(body);
-    for (ValueInfo& info : marked_.values) info.compressed = false;
+    for (ValueInfo& info : marked_.values) info.type.format.compress(false);
     return {std::move(marked_), std::move(moved_)};
   }
 
@@ -332,7 +335,8 @@ class Rewriter {
     if (n.results.size() != 1 || results_.refused.contains(n.results[0])) return;
     const ValueInfo& result = marked_.info(n.results[0]);
     std::optional<Changed> changed =
-        Changer(marked_, c).run(result.compressed && result.type.rank() == 2 && !results_.dense.contains(n.results[0]));
+        Changer(marked_, c)
+            .run(result.type.is_compressed() && result.type.rank() == 2 && !results_.dense.contains(n.results[0]));
     if (!changed) return;
     c = std::move(changed->compute);
     ValueMap names;

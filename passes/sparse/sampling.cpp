@@ -4,7 +4,7 @@
 //     %4:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
 //     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 // becomes
-//     %4:f64[%0, sparse %0] compressed = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
+//     %4:f64[%0, compressed %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
 //     where ne(%1[i, j], 0.0) %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 //
 // All readers iterate over the same matrix and read the sampled one at its row and column. Where that matrix is 0,
@@ -21,9 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/stored_walk.h"
+#include "ir/analysis/iteration_rules.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -31,12 +32,6 @@ namespace tdsl::passes {
 using namespace ir;
 
 namespace {
-
-Expr is_present(Scalar type, ValueId matrix) {
-  const Expr element = read(type, matrix, {index_ref(0), index_ref(1)});
-  if (type == Scalar::kBool) return element;
-  return binary(BinaryOp::kNe, element, zero_of(type));
-}
 
 class Sampling : public RegionRewriter {
  public:
@@ -69,9 +64,9 @@ class Sampling : public RegionRewriter {
     for (std::size_t r = k + 1; r < region.nodes.size(); ++r) {
       const auto* reader = std::get_if<Compute>(&region.nodes[r].op);
       if (reader == nullptr || !values_read(*reader).contains(v)) continue;
-      const auto walk = stored_walk(program_, *reader);
-      const ValueId beside =
-          walk && !walk->is_union() && reads_walked(*reader, *walk, v) ? walked_beside(*walk, v) : ValueId{};
+      const auto iteration = sparse_iteration(program_, *reader, false);
+      const bool only_there = iteration && !iteration->is_union() && visits(*reader, *iteration, v);
+      const ValueId beside = only_there ? visited_beside(*iteration, v) : ValueId{};
       if (!beside.valid() || (count > 0 && !(beside == readers.walked))) return std::nullopt;
       if (count++ == 0) readers = {r, beside};
     }
@@ -80,46 +75,46 @@ class Sampling : public RegionRewriter {
   }
   /// The matrix at whose coordinates the value is read: the driver, or if the value itself is the driver, another
   /// matrix in the intersection.
-  [[nodiscard]] static ValueId walked_beside(const StoredWalk& walk, ValueId v) {
-    const std::vector<std::int32_t>& labels = walk.driver().labels;
-    if (std::ranges::any_of(walk.operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
+  [[nodiscard]] static ValueId visited_beside(const SparseIteration& iteration, ValueId v) {
+    const std::vector<StoredOperand>& operands = iteration.operands;
+    const std::vector<std::int32_t>& labels = iteration.driver().labels;
+    if (std::ranges::any_of(operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
       return {};
-    if (!(walk.driver().tensor == v)) return walk.driver().tensor;
-    const StoredLoop& loop = walk.loops.front();
-    return loop.meet == StoredLoop::Meet::kAll ? walk.operands[static_cast<std::size_t>(loop.over[1])].tensor
-                                               : ValueId{};
+    if (!(iteration.driver().tensor == v)) return iteration.driver().tensor;
+    const StoredLoop& loop = iteration.loops.front();
+    return loop.merge == Merge::kIntersection ? operands[static_cast<std::size_t>(loop.over[1])].tensor : ValueId{};
   }
   /// True if rows of the value are accumulated (A @ B).
   [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
-    const auto walk = program_.info(v).compressed ? stored_walk(program_, c) : std::nullopt;
-    return walk && walk->result == StoredWalk::Result::kAccumulated;
+    const auto iteration = program_.type(v).is_compressed() ? sparse_iteration(program_, c, true) : std::nullopt;
+    return iteration && iteration->result == SparseIteration::Result::kAccumulated;
   }
   [[nodiscard]] bool is_dense_matrix(ValueId v) const {
     return program_.type(v).rank() == 2 && !program_.type(v).has_sparse() && program_.info(v).tile.empty();
   }
   [[nodiscard]] bool reads_compressed(const Compute& c) const {
-    return std::ranges::any_of(values_read(c), [&](ValueId v) { return program_.info(v).compressed; });
+    return std::ranges::any_of(values_read(c), [&](ValueId v) { return program_.type(v).is_compressed(); });
   }
 
   /// Adds the guard and moves the node in front of its first reader: the iterated matrix may be defined behind the
   /// node.
   void sample(Region& region, std::size_t k, const Readers& readers) {
     const Type& walked = program_.type(readers.walked);
-    if (const auto before = stored_walk(program_, std::get<Compute>(region.nodes[k].op));
+    if (const auto before = sparse_iteration(program_, std::get<Compute>(region.nodes[k].op), true);
         before && is_masked(*before, readers.walked))
       return;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
-    sampled.guard = conjunction_of(is_present(walked.scalar, readers.walked), sampled.guard);
-    const auto walk = stored_walk(program_, sampled);
+    const Expr element = read(walked.scalar, readers.walked, {index_ref(0), index_ref(1)});
+    sampled.guard = conjunction_of(is_present(element), sampled.guard);
+    const auto iteration = sparse_iteration(program_, sampled, true);
     const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
-    if (!walk || !(product ? is_masked(*walk, readers.walked)
-                           : walk->driver().tensor == readers.walked && walk->result == StoredWalk::Result::kInOrder))
+    if (!iteration || !(product ? is_masked(*iteration, readers.walked)
+                                : iteration->result == SparseIteration::Result::kOrdered &&
+                                      iteration->driver().tensor == readers.walked))
       return;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);
-    ValueInfo& info = program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)];
-    if (!product) info.type.sparse = walked.sparse;
-    info.compressed = true;
+    if (!product) program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)].type.format = walked.format;
     context_.applied(range, "computed only where " + quoted(program_, readers.walked, "a compressed matrix") +
                                 " has elements: nothing reads it elsewhere");
     const auto begin = region.nodes.begin();
@@ -129,12 +124,12 @@ class Sampling : public RegionRewriter {
 
   /// True if the product's rows are accumulated where the mask has elements, and the iteration still covers all of its
   /// operands.
-  [[nodiscard]] static bool is_masked(const StoredWalk& walk, ValueId mask) {
-    const bool marked = std::ranges::any_of(walk.masks, [&](int k) {
-      const StoredOperand& operand = walk.operands[static_cast<std::size_t>(k)];
+  [[nodiscard]] static bool is_masked(const SparseIteration& iteration, ValueId mask) {
+    const bool marked = std::ranges::any_of(iteration.masks, [&](int k) {
+      const StoredOperand& operand = iteration.operands[static_cast<std::size_t>(k)];
       return operand.tensor == mask && operand.labels == std::vector<std::int32_t>{0, 1};
     });
-    return marked && walk.result == StoredWalk::Result::kAccumulated && walk.loops.size() > 2;
+    return marked && iteration.result == SparseIteration::Result::kAccumulated && iteration.loops.size() > 2;
   }
 
   std::vector<int> use_counts_ = use_counts(program_);

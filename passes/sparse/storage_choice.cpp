@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "ir/analysis/carried.h"
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/serial_loop.h"
-#include "ir/analysis/stored_result.h"
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/computes.h"
-#include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
 
@@ -18,36 +17,29 @@ using namespace ir;
 
 namespace {
 
-void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
-  for (const Node& n : region.nodes) {
-    if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op)) nodes.push_back(&n);
-    if (!holds_operations(n)) continue;
-    for (const Region* inner : regions_in(n)) collect_operations(*inner, nodes);
-  }
-}
-
 class Chooser {
  public:
-  Chooser(const Program& program, Candidates candidates) : program_(program), nodes_(definitions(program_)) {
-    collect_operations(program_.body, operations_);
+  Chooser(Program program, Candidates candidates) : program_(std::move(program)), nodes_(definitions(program_)) {
     find_carried(program_.body, true);
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
-      ValueInfo& info = program_.values[k];
-      const bool marked = std::exchange(info.compressed, false);
-      if (!info.type.has_sparse() || (!marked && candidates == Candidates::kMarked)) continue;
+      Format& format = program_.values[k].type.format;
+      if (!(candidates == Candidates::kAll ? format.has_sparse() : format.is_compressed())) continue;
       std::string reason = why_not_by_itself(v);
-      info.compressed = reason.empty();
+      format.compress(reason.empty());
       if (!reason.empty()) choice_.dense.emplace(v, std::move(reason));
     }
   }
 
   StorageChoice run() {
     while (prune()) {}
+    choice_.program = std::move(program_);
     return std::move(choice_);
   }
 
  private:
+  using Result = SparseIteration::Result;
+
   /// `operations`: loops and branches here carry tensor handles; others belong to one task.
   void find_carried(const Region& region, bool operations) {
     for (const Node& n : region.nodes) {
@@ -81,28 +73,31 @@ class Chooser {
     choice_.compressed.clear();
     std::map<ValueId, std::string> lost;
     std::set<ValueId> at_points;
-    for (const Node* n : operations_) {
-      const auto* c = std::get_if<Compute>(&n->op);
-      if (c == nullptr) continue;
-      const StoredBy by = storage_of(program_, *n);
-      if (by == StoredBy::kPoints) at_points.insert(n->results[0]);
-      if (program_.info(n->results[0]).compressed && by == StoredBy::kNone)
-        lost.emplace(n->results[0], "it is not computed from stored elements of others");
-      for (const ValueId v : read_elements(*c, by)) ++choice_.compressed[v];
-    }
+    for_each_operation(program_.body.nodes, 0, [&](const Node& n, const Compute& c, int) {
+      const std::optional<SparseIteration> iteration = sparse_iteration(program_, n);
+      const Result result = iteration ? iteration->result : Result::kDense;
+      if (result == Result::kPoints) at_points.insert(n.results[0]);
+      if (program_.type(n.results[0]).is_compressed() && result == Result::kDense)
+        lost.emplace(n.results[0], "it is not computed from stored elements of others");
+      // A dense copy alone does not justify compressing the original.
+      if (!iteration || (result == Result::kDense && copied_matrix(c).valid())) return;
+      for (const ValueId v : values_read(c)) {
+        if (program_.type(v).is_compressed() && visits(c, *iteration, v)) ++choice_.compressed[v];
+      }
+    });
     // Output files do not justify compressing values computed at all points.
     const std::map<ValueId, int> without_files = choice_.compressed;
     join_carried(lost);
     lose_unused(lost, [&](ValueId v) { return at_points.contains(v); });
     choice_.compressed = without_files;
-    for (const Node* n : operations_) {
-      const auto* written = std::get_if<Output>(&n->op);
-      if (written != nullptr && program_.info(written->value).compressed) ++choice_.compressed[written->value];
+    for (const Node& n : program_.body.nodes) {
+      const auto* written = std::get_if<Output>(&n.op);
+      if (written != nullptr && program_.type(written->value).is_compressed()) ++choice_.compressed[written->value];
     }
     join_carried(lost);
     lose_unused(lost, [](ValueId) { return true; });
     for (auto& [v, reason] : lost) {
-      program_.values[static_cast<std::size_t>(v.id)].compressed = false;
+      program_.values[static_cast<std::size_t>(v.id)].type.format.compress(false);
       choice_.dense.emplace(v, std::move(reason));
     }
     return !lost.empty();
@@ -112,19 +107,9 @@ class Chooser {
   void lose_unused(std::map<ValueId, std::string>& lost, const Which& which) const {
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
-      if (program_.values[k].compressed && !choice_.compressed.contains(v) && which(v))
+      if (program_.values[k].type.is_compressed() && !choice_.compressed.contains(v) && which(v))
         lost.emplace(v, "nothing that goes over its stored elements alone uses it");
     }
-  }
-
-  /// The compressed tensors of which the Compute reads only stored elements. `by`: the way its result is compressed.
-  [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
-    std::set<ValueId> values = values_read(c);
-    std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });
-    if (by == StoredBy::kRearrangement) return values;
-    const auto walk = by == StoredBy::kNone && copied_matrix(c).valid() ? std::nullopt : stored_walk(program_, c);
-    std::erase_if(values, [&](ValueId v) { return !walk || !reads_walked(c, *walk, v); });
-    return values;
   }
 
   /// A variable is compressed if all values assigned to it are; sparse iterations over it then count for them.
@@ -143,7 +128,7 @@ class Chooser {
     all.insert(all.end(), variable.sources.begin(), variable.sources.end());
     int most = 0;
     for (const ValueId v : all) {
-      if (!program_.info(v).compressed || lost.contains(v)) return false;
+      if (!program_.type(v).is_compressed() || lost.contains(v)) return false;
       const auto found = choice_.compressed.find(v);
       most = std::max(most, found == choice_.compressed.end() ? 0 : found->second);
     }
@@ -152,7 +137,7 @@ class Chooser {
     return changed;
   }
   bool share_loss(const CarriedVariable& variable, std::map<ValueId, std::string>& lost) const {
-    const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.info(v).compressed; };
+    const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.type(v).is_compressed(); };
     if (std::ranges::none_of(variable.sources, is_lost) && std::ranges::none_of(variable.names, is_lost)) return false;
     bool changed = false;
     for (const ValueId v : variable.names) {
@@ -166,13 +151,16 @@ class Chooser {
 
   Program program_;  ///< with all candidates marked compressed
   std::vector<const Node*> nodes_;
-  std::vector<const Node*> operations_;
   std::vector<CarriedVariable> carried_;
   std::set<ValueId> in_tasks_;
   StorageChoice choice_;
 };
 
 }  // namespace
+
+Expr is_present(const Expr& element) {
+  return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type));
+}
 
 Node copying(const Program& program, ValueId v, ValueId copy, const SourceRange& range) {
   const Type& type = program.type(v);
@@ -191,8 +179,8 @@ ValueId copied_matrix(const Compute& c) {
   return r->tensor;
 }
 
-StorageChoice choose_storage(const Program& program, Candidates candidates) {
-  return Chooser(program, candidates).run();
+StorageChoice choose_storage(Program program, Candidates candidates) {
+  return Chooser(std::move(program), candidates).run();
 }
 
 }  // namespace tdsl::passes

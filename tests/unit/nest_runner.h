@@ -52,13 +52,13 @@ struct NestParts {
         ++(stored->fibres.front().outer.empty() ? stored_rows : stored_columns);
         ahead += stored->ahead.empty() ? 0 : 1;
         const bool several = stored->fibres.size() > 1 && stored->fibres.front().outer.empty();
-        unions += several && stored->meet == ir::StoredLoop::Meet::kAny ? 1 : 0;
-        intersections += several && stored->meet == ir::StoredLoop::Meet::kAll ? 1 : 0;
+        unions += several && stored->merge == ir::Merge::kUnion ? 1 : 0;
+        intersections += several && stored->merge == ir::Merge::kIntersection ? 1 : 0;
       }
       const auto* w = std::get_if<nest::Store>(&s.op);
-      puts += w != nullptr && n.variable(w->to.variable).compressed ? 1 : 0;
+      puts += w != nullptr && n.variable(w->to.variable).type.is_compressed() ? 1 : 0;
       const auto* u = std::get_if<nest::Update>(&s.op);
-      sums += u != nullptr && n.variable(u->to.variable).compressed ? 1 : 0;
+      sums += u != nullptr && n.variable(u->to.variable).type.is_compressed() ? 1 : 0;
       vectors += f != nullptr && f->order == nest::Order::kSimd ? 1 : 0;
       scattered += i != nullptr && std::holds_alternative<nest::IsMine>(i->condition) ? 1 : 0;
       lines += std::holds_alternative<nest::LineReduction>(s.op) ? 1 : 0;
@@ -150,7 +150,7 @@ class NestRunner {
     for (std::size_t k = 0; k < o.op->reads.size(); ++k) {
       const auto number = static_cast<int>(k);
       inputs.operands[number] = arrays_.at(o.op->reads[k].tensor);
-      if (!program_.info(o.op->reads[k].tensor).compressed) continue;
+      if (!program_.type(o.op->reads[k].tensor).is_compressed()) continue;
       // Zeros are stored at random.
       for (std::int64_t at = 0; at < inputs.operands[number].size(); ++at)
         inputs.stored[number].push_back((at + static_cast<std::int64_t>(options_.seed)) % 3 == 0);

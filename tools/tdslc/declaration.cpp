@@ -1,26 +1,8 @@
+#include "ir/eval/elements.h"
+#include "ir/text/print.h"
 #include "tools/tdslc/front.h"
 
-#include <fmt/format.h>
-
-#include "ir/eval/elements.h"
-
 namespace tdsl::tools {
-
-namespace {
-
-std::string type_text(const ir::Program& program, const ir::Type& type) {
-  std::string dims;
-  for (std::size_t d = 0; d < type.rank(); ++d) {
-    const bool sparse = d < type.sparse.size() && type.sparse[d];
-    dims +=
-        std::string(dims.empty() ? "" : ", ") + (sparse ? "sparse " : "") + type.shape[d].to_string([&](ir::ValueId v) {
-          return program.info(v).name.empty() ? std::string("?") : program.info(v).name;
-        });
-  }
-  return std::string(ir::name_of(type.scalar)) + (dims.empty() ? "" : "[" + dims + "]");
-}
-
-}  // namespace
 
 ir::Literal literal_of(const rt::ScalarValue& value) {
   return ir::match(value,
@@ -36,9 +18,9 @@ rt::ProgramDeclaration declaration_of(const ir::Program& program) {
     if (const auto* p = std::get_if<ir::Param>(&n.op)) {
       d.params.push_back({p->name, program.type(n.results[0]).scalar, ir::default_text(*p)});
     } else if (const auto* i = std::get_if<ir::Input>(&n.op)) {
-      d.inputs.push_back({i->name, type_text(program, program.type(n.results[0]))});
+      d.inputs.push_back({i->name, ir::declared_type(program, program.type(n.results[0]))});
     } else if (const auto* o = std::get_if<ir::Output>(&n.op)) {
-      d.outputs.push_back({o->name, type_text(program, program.type(o->value))});
+      d.outputs.push_back({o->name, ir::declared_type(program, program.type(o->value))});
     } else if (const auto* dim = std::get_if<ir::Dimension>(&n.op)) {
       d.dimensions.push_back(dim->name);
     }

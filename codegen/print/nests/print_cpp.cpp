@@ -61,7 +61,7 @@ PrintedNest Printer::function() {
   w.indent();
   for (const auto& [number, name] : views_) {
     const ir::Type& type = operand(number).type;
-    if (operand(number).compressed) {
+    if (operand(number).type.is_compressed()) {
       printed_.needs.add(codegen::Header::kStored);
       w.line("{}", stored_declaration(number, name));
       continue;
@@ -73,7 +73,7 @@ PrintedNest Printer::function() {
   for (const auto& [key, name] : marked_)
     w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
   const ir::Type& type = result().type;
-  if (result().compressed) {
+  if (result().type.is_compressed()) {
     printed_.needs.add(codegen::Header::kStored);
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
@@ -84,7 +84,7 @@ PrintedNest Printer::function() {
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
   if (nest_.only_hit) w.line("if (!t.hit) return;");
   write(w, loops);
-  if (result().compressed) w.line("{}.finish();", out_name());
+  if (result().type.is_compressed()) w.line("{}.finish();", out_name());
   if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
@@ -233,7 +233,7 @@ std::string Printer::element(const ir::ExprNode& node, const std::vector<std::st
     std::string& s = list[static_cast<std::size_t>(bound.dimension)];
     s = nest_.form == Form::kTask ? inside(s, v, bound) : inside(s, bound);
   }
-  if (variable.compressed) return stored_element(node, list);
+  if (variable.type.is_compressed()) return stored_element(node, list);
   const bool named = nest_.form == Form::kTask || variable.role != Role::kOperand;
   const std::string view = named ? local_name(nest_.viewed(v)) : view_name(variable);
   return fmt::format("{}({})", view, fmt::join(list, ", "));

@@ -51,7 +51,7 @@ std::optional<Printer::WholeReduction> Printer::whole_reduction(const Body& body
     return text;
   };
   const auto* store = k + 2 < body.size() ? std::get_if<Store>(&body[k + 2].op) : nullptr;
-  if (store != nullptr && nest_.variable(store->to.variable).compressed) store = nullptr;
+  if (store != nullptr && nest_.variable(store->to.variable).type.is_compressed()) store = nullptr;
   const auto* read = store == nullptr ? nullptr : std::get_if<ir::Read>(&store->value->op);
   if (read != nullptr && read->tensor == var->local && times_read(var->local) == 1)
     return WholeReduction{simple(fmt::format("{} = {};", place_text(store->to), value())), 3};
@@ -87,7 +87,7 @@ Statements Printer::statement(const Statement& s) {
             simple(fmt::format("const Index {} = {};", index_name(c.index), inside(expr_.text(c.value), c.bound)))};
       },
       [&](const Store& w) {
-        if (nest_.variable(w.to.variable).compressed) return Statements{simple(put(w))};
+        if (nest_.variable(w.to.variable).type.is_compressed()) return Statements{simple(put(w))};
         const std::string target = place_text(w.to);
         const auto step = codegen::increment_of(w.value, [&](ValueId v) { return v == w.to.variable; });
         if (step && counters_.contains(w.to.variable))
@@ -96,7 +96,7 @@ Statements Printer::statement(const Statement& s) {
             fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
       },
       [&](const Update& u) {
-        if (nest_.variable(u.to.variable).compressed) return Statements{simple(add_element(u))};
+        if (nest_.variable(u.to.variable).type.is_compressed()) return Statements{simple(add_element(u))};
         const std::string target = place_text(u.to);
         const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
         const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;

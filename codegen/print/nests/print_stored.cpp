@@ -81,7 +81,7 @@ class Mentions {
   }
   [[nodiscard]] bool is_walked(const ir::Read& r) const {
     const Variable& v = nest_.variable(r.tensor);
-    return v.compressed && std::ranges::any_of(open_, [&](const OpenFibre& open) {
+    return v.type.is_compressed() && std::ranges::any_of(open_, [&](const OpenFibre& open) {
              return open.number == v.number && open.is_element(r.subscripts);
            });
   }
@@ -94,7 +94,7 @@ bool updates_result(const Nest& nest, const Body& body) {
   bool found = false;
   for_each_statement(body, [&](const Statement& s) {
     const auto* u = std::get_if<Update>(&s.op);
-    found = found || (u != nullptr && nest.variable(u->to.variable).compressed);
+    found = found || (u != nullptr && nest.variable(u->to.variable).type.is_compressed());
   });
   return found;
 }
@@ -138,7 +138,7 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
       ir::is_label(place.back(), along->index) &&
       std::ranges::none_of(place, [&](const Expr& e) { return ir::mentions_label(e, f.index); }) &&
       std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return ir::mentions_label(e, along->index); });
-  if (to.compressed || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
+  if (to.type.is_compressed() || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
       !is_light(update->value))
     return std::nullopt;
   return RowSum{along, update};
@@ -210,20 +210,20 @@ Statements Printer::stored(const For& f, const Stored& over) {
 
 /// Whether the loop runs over all rows of a compressed result.
 bool Printer::runs_over_rows(const For& f) const {
-  if (nest_.form != Form::kKernel || !result().compressed || !std::holds_alternative<TaskRange>(f.over)) return false;
+  if (nest_.form != Form::kKernel || !result().type.is_compressed() || !std::holds_alternative<TaskRange>(f.over))
+    return false;
   return std::ranges::any_of(nest_.body, [&](const Statement& s) { return std::get_if<For>(&s.op) == &f; });
 }
 
 /// `A`, or `rt::either(A, B)`.
 std::string Printer::rows_text(const Stored& over) {
-  using Meet = ir::StoredLoop::Meet;
   std::vector<std::string> tensors;
   for (const Fibre& fibre : over.fibres) tensors.push_back(view_name(nest_.variable(fibre.operand)));
   if (tensors.size() == 1) return tensors.front();
   return fmt::format("rt::{}({})",
-                     over.meet == Meet::kAny   ? "either"
-                     : over.meet == Meet::kAll ? "both"
-                                               : "along",
+                     over.merge == ir::Merge::kUnion          ? "either"
+                     : over.merge == ir::Merge::kIntersection ? "both"
+                                                              : "along",
                      fmt::join(tensors, ", "));
 }
 
@@ -237,7 +237,7 @@ Statements Printer::stored_rows(const For& f, const Stored& over) {
       outermost ? fmt::format("{}.{}({}, ", rows_text(over), matrix ? "rows" : "walk", range_name(f.index))
                 : row_text(fibre) + ".walk(";
   const std::string row = table_.claim(outermost ? "row" : "fibre");
-  const bool begins_row = result().compressed && fibre.outer.size() + 1 < result().type.rank();
+  const bool begins_row = result().type.is_compressed() && fibre.outer.size() + 1 < result().type.rank();
   const std::size_t before = walks_.size();
   for (const Fibre& walked : over.fibres)
     walks_.push_back({nest_.variable(walked.operand).number, walked.outer, f.index, row});
@@ -358,7 +358,7 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
         last != nullptr && std::ranges::none_of(walks_, [&](const Walked& walk) { return walk.index == last->label; });
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
-    if (v.compressed) {
+    if (v.type.is_compressed()) {
       text += fmt::format("{}.fetch_ahead({}); ",
                           finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
       continue;

@@ -48,7 +48,7 @@ ValueId GraphBuilder::emit(const ComputeSpec& unsettled) {
 
 /// `type` with the storage of the result.
 ir::Type GraphBuilder::stored(ir::Type type, const ComputeSpec& spec, const ir::Compute& compute) const {
-  if (has_sparse_ && !spec.storage_given) type.sparse = ir::inferred_sparse(program_, compute, ir::Products::kImplied);
+  if (has_sparse_ && !spec.storage_given) type.format = ir::inferred_format(program_, compute, ir::Products::kImplied);
   return type;
 }
 
@@ -109,7 +109,7 @@ std::string GraphBuilder::text(const Tensor& t) const {
 std::string GraphBuilder::text(const ir::Type& t) const {
   std::vector<std::string> extents;
   for (std::size_t d = 0; d < t.rank(); ++d)
-    extents.push_back((d < t.sparse.size() && t.sparse[d] ? "sparse " : "") + text(t.shape[d]));
+    extents.push_back((t.format.is_sparse(d) ? "sparse " : "") + text(t.shape[d]));
   return frontend::type_text(t.scalar, extents);
 }
 

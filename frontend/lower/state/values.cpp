@@ -85,7 +85,7 @@ ValueId Values::materialise(const Tensor& t, const std::string& name, const Sour
   const bool same =
       whole && covered(*whole) && !graph_.waits(*whole) &&
       (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar)) &&
-      (!given || ir::same_storage(graph_.program().type(*whole), *type));
+      (!given || graph_.program().type(*whole).format == type->format);
   if (same) {
     // Names the value of `A @ B` in `let C = A @ B;` C.
     ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
@@ -103,7 +103,7 @@ ValueId Values::materialise(const Tensor& t, const std::string& name, const Sour
   spec.type.scalar = spec.body->type;
   for (const std::int32_t id : spec.out) spec.type.shape.push_back(graph_.label(id).end);
   spec.storage_given = given;
-  if (given) spec.type.sparse = type->sparse;
+  if (given) spec.type.format = type->format;
   spec.name = name;
   spec.range = range;
   require_legal(spec.type, name, range);

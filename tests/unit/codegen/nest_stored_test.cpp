@@ -34,14 +34,13 @@ class StoredComputeWriter {
     std::string text =
         "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension "
         "\"d\"\n"
-        "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%0, sparse %1] \"B\" compressed = input \"B\"\n"
+        "%3:f64[%0, compressed %1] \"A\" = input \"A\"\n%4:f64[%0, compressed %1] \"B\" = input \"B\"\n"
         "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%1] \"y\" = input \"y\"\n%7:f64[%0, %2] \"U\" = input "
         "\"U\"\n%8:f64[%2, %1] \"V\" = input \"V\"\n";
     std::string type;
     for (const char l : std::string(s.out))
-      type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
-    text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") +
-            " = compute [" + ranges(s.out) + "]";
+      type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "compressed " : "") + extent(l);
+    text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + " = compute [" + ranges(s.out) + "]";
     // Without a product or a sum zero bodies count, so the guard determines the iteration.
     const bool guarded = pick(3) == 0 || (!monoid.empty() && monoid != "sum");
     if (!monoid.empty()) text += " " + monoid + "[" + ranges(s.reduce) + "]";
@@ -149,14 +148,14 @@ class StoredProductWriter {
     std::string text =
         "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension "
         "\"d\"\n"
-        "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%1, sparse %2] \"B\" compressed = input \"V\"\n"
-        "%5:f64[%0, sparse %2] \"M\" compressed = input \"U\"\n%6:f64[%0] \"x\" = input \"x\"\n%7:f64[%1] \"y\" = "
+        "%3:f64[%0, compressed %1] \"A\" = input \"A\"\n%4:f64[%1, compressed %2] \"B\" = input \"V\"\n"
+        "%5:f64[%0, compressed %2] \"M\" = input \"U\"\n%6:f64[%0] \"x\" = input \"x\"\n%7:f64[%1] \"y\" = "
         "input \"y\"\n";
     std::string type;
     for (const char l : std::string(out))
-      type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
-    text += "%8:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") +
-            " = compute [" + ranges(out) + "] " + monoid + "[" + ranges(reduce) + "] ";
+      type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "compressed " : "") + extent(l);
+    text += "%8:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + " = compute [" + ranges(out) + "] " +
+            monoid + "[" + ranges(reduce) + "] ";
     const std::string rest = pick(2) == 0 ? leaf() : "max(" + leaf() + ", " + leaf() + ")";
     std::string body = guarded ? "add(%3[i, k], mul(%4[k, j], " + rest + "))"
                                : "absent_mul(mutual_mul(%3[i, k], %4[k, j]), " + rest + ")";
@@ -234,7 +233,8 @@ class StoredInputs {
 void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& parts) {
   const std::string text = products ? StoredProductWriter(seed).program() : StoredComputeWriter(seed).program();
   INFO("seed " << seed << "\n" << text);
-  const ir::Program program = ir::parse(text);
+  passes::PassContext context;
+  const ir::Program program = passes::iteration(ir::parse(text), context);
   tests::check_verified(program);
   const codegen::FamilyProgram families = codegen::lower(program);
   for (int k = 0; k < 4; ++k) {

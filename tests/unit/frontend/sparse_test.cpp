@@ -44,7 +44,7 @@ std::string storage_of(const std::string& statements, const std::string& name) {
       if (program.info(v).name != name) continue;
       const ir::Type& type = program.type(v);
       found.clear();
-      for (std::size_t d = 0; d < type.rank(); ++d) found += d < type.sparse.size() && type.sparse[d] ? 's' : 'd';
+      for (std::size_t d = 0; d < type.rank(); ++d) found += type.format.is_sparse(d) ? 's' : 'd';
     }
   });
   return found;

@@ -1,5 +1,4 @@
-#include "ir/analysis/absence.h"
-
+#include "passes/passes.h"
 #include "tests/unit/ir/eval_support.h"
 
 using namespace tdsl::ir;
@@ -14,7 +13,8 @@ const std::string kInputs =
 
 /// The last node or nodes with sparse types expanded.
 std::string written_out(const std::string& node) {
-  const Program program = with_explicit_absence(parse(kInputs + node + "\n"));
+  tdsl::passes::PassContext context;
+  const Program program = tdsl::passes::absence(parse(kInputs + node + "\n"), context);
   for (const std::string& problem : verify(program)) FAIL_CHECK(problem);
   return print(program).substr(kInputs.size());
 }

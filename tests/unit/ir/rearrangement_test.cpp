@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/analysis/stored_result.h"
+#include "passes/sparse/iteration.h"
 #include "tests/unit/ir/eval_support.h"
 
 using namespace tdsl::ir;
@@ -12,8 +12,8 @@ namespace {
 
 /// A and B are compressed, S is sparse but not compressed, D is dense.
 const std::string kMatrices =
-    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse 9] \"A\" compressed = input \"A\"\n"
-    "%2:f64[%0, sparse 9] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse 9] \"S\" = input \"S\"\n%4:f64[%0, 9] "
+    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed 9] \"A\" = input \"A\"\n"
+    "%2:f64[%0, compressed 9] \"B\" = input \"B\"\n%3:f64[%0, sparse 9] \"S\" = input \"S\"\n%4:f64[%0, 9] "
     "\"D\" = input \"D\"\n"
     "%5:i64[%0] \"p\" = input \"p\"\n%6:i64 \"s\" = param \"s\" = 1\n";
 
@@ -53,9 +53,12 @@ std::string parts(const std::string& node) {
   return text;
 }
 
-StoredBy stored_by(const std::string& node) {
+using Result = SparseIteration::Result;
+
+Result result_of(const std::string& node) {
   const Program program = program_with(node);
-  return storage_of(program, program.body.nodes.back());
+  const auto found = tdsl::passes::sparse_iteration(program, program.body.nodes.back());
+  return found ? found->result : Result::kDense;
 }
 
 }  // namespace
@@ -103,15 +106,15 @@ TEST_CASE("rearrangement: what computes something is none") {
   CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (0.0)") == "none");
 }
 
-TEST_CASE("stored results: walks, rearrangements, points") {
-  const std::string compressed = "%9:f64[%0, sparse 9] compressed = compute [i in 0..%0, j in 0..9] ";
-  CHECK(stored_by(compressed + "(absent_mul(%1[i, j], %4[i, j]))") == StoredBy::kWalk);
-  CHECK(stored_by(compressed + "(%1[i, sub(8, j)])") == StoredBy::kRearrangement);
-  CHECK(stored_by(compressed + "(%3[i, sub(8, j)])") == StoredBy::kPoints);
-  CHECK(stored_by(compressed + "(relu(%4[i, j]))") == StoredBy::kPoints);
-  CHECK(stored_by(compressed + "(%4[i, j]) where gt(%4[i, j], 1.0)") == StoredBy::kPoints);
-  CHECK(stored_by(compressed + "(add(exp(%1[i, j]), %4[i, j]))") == StoredBy::kNone);
-  CHECK(stored_by(compressed + "(%4[%5[i], j])") == StoredBy::kNone);
-  CHECK(stored_by(compressed + "sum[k in 0..9] (%4[i, k])") == StoredBy::kNone);
-  CHECK(stored_by("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%4[i, j])") == StoredBy::kNone);
+TEST_CASE("compressed results: loops over stored elements, rearrangements, points") {
+  const std::string compressed = "%9:f64[%0, compressed 9] = compute [i in 0..%0, j in 0..9] ";
+  CHECK(result_of(compressed + "(absent_mul(%1[i, j], %4[i, j]))") == Result::kOrdered);
+  CHECK(result_of(compressed + "(%1[i, sub(8, j)])") == Result::kMoved);
+  CHECK(result_of(compressed + "(%3[i, sub(8, j)])") == Result::kPoints);
+  CHECK(result_of(compressed + "(relu(%4[i, j]))") == Result::kPoints);
+  CHECK(result_of(compressed + "(%4[i, j]) where gt(%4[i, j], 1.0)") == Result::kPoints);
+  CHECK(result_of(compressed + "(add(exp(%1[i, j]), %4[i, j]))") == Result::kDense);
+  CHECK(result_of(compressed + "(%4[%5[i], j])") == Result::kDense);
+  CHECK(result_of(compressed + "sum[k in 0..9] (%4[i, k])") == Result::kDense);
+  CHECK(result_of("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%4[i, j])") == Result::kDense);
 }

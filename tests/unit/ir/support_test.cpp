@@ -4,8 +4,8 @@
 #include <limits>
 #include <random>
 
-#include "ir/analysis/absence.h"
 #include "ir/eval/eval.h"
+#include "passes/passes.h"
 #include "tests/unit/ir/eval_support.h"
 
 using namespace tdsl::ir;
@@ -26,8 +26,8 @@ struct Setting {
     program.name = "test";
     const Extent n = static_cast<std::int64_t>(kValues.size() * kValues.size() * kValues.size());
     const auto input = [&](const std::string& name, bool sparse) {
-      const ValueId v =
-          program.new_value({Scalar::kF64, {n}, sparse ? std::vector<bool>{true} : std::vector<bool>{}}, name, {});
+      const Format format{{sparse ? Format::Level::kSparse : Format::Level::kDense}};
+      const ValueId v = program.new_value({Scalar::kF64, {n}, format}, name, {});
       program.body.nodes.push_back({{}, {v}, Input{name}});
       return v;
     };
@@ -79,7 +79,8 @@ Array value_of(const Setting& s, const std::vector<Compute>& computes, const std
     program.body.nodes.push_back({{}, {program.new_value(types[k], "", {})}, computes[k]});
   const ValueId last = program.body.nodes.back().results[0];
   program.body.nodes.push_back({{}, {}, Output{"y", last}});
-  program = with_explicit_absence(std::move(program));
+  tdsl::passes::PassContext context;
+  program = tdsl::passes::absence(program, context);
   static_cast<void>(s);
   EvalOptions options;
   options.input = [&](const std::string& name, Scalar) { return inputs.at(name); };
@@ -164,7 +165,7 @@ class Checker {
   void named_operand(const Expr& whole, const Expr& part) {
     Compute inner = setting_.compute(part);
     Type type{part->type, setting_.program.type(setting_.a).shape, {}};
-    type.sparse = inferred_sparse(setting_.program, inner, Products::kImplied);
+    type.format = inferred_format(setting_.program, inner, Products::kImplied);
     Program program = setting_.program;
     const ValueId name{static_cast<std::int32_t>(program.values.size())};
     const Expr outer =
@@ -299,8 +300,9 @@ TEST_CASE("support: inferred storage") {
         "input \"x\"\n%6:f64[sparse %0] \"v\" = input \"v\"\n%7:f64 = " +
         compute + "\n");
     std::string text;
-    for (const bool s : inferred_sparse(program, std::get<Compute>(program.body.nodes.back().op), Products::kImplied))
-      text += s ? 's' : 'd';
+    const auto& c = std::get<Compute>(program.body.nodes.back().op);
+    for (const Format::Level l : inferred_format(program, c, Products::kImplied).levels)
+      text += l == Format::Level::kSparse ? 's' : 'd';
     return text;
   };
   const auto over = [&](const std::string& labels, const std::string& reduced, const std::string& body) {

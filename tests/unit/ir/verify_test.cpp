@@ -48,21 +48,43 @@ TEST_CASE("verify: definitions and scopes") {
 
 TEST_CASE("verify: carried values have the same storage") {
   const auto loop = [](const std::string& argument, const std::string& result, const std::string& head) {
-    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:i64 = compute [] "
+    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n%2:i64 = compute [] "
            "(0)\n"
-           "%3:f64[%0, sparse %0]" +
-           result + " = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, sparse %0]" + argument +
-           ") {\n  yield %5\n}\noutput \"s\" %3\n";
+           "%3:f64[%0, " +
+           result + " %0] = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, " + argument +
+           " %0]) {\n  yield %5\n}\noutput \"s\" %3\n";
   };
-  CHECK(problems_with(loop(" compressed", " compressed", "")) == "");
-  CHECK(mentions(loop("", "", ""), "one of which is compressed"));
-  CHECK(mentions(loop(" compressed", "", ""), "one of which is compressed"));
+  CHECK(problems_with(loop("compressed", "compressed", "")) == "");
+  CHECK(mentions(loop("sparse", "sparse", ""), "differ in type"));
+  CHECK(mentions(loop("compressed", "sparse", ""), "differ in type"));
   CHECK(
-      mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:f64[%0, "
+      mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n%2:f64[%0, "
                "sparse %0] \"B\" = input \"B\"\n"
-               "%3:bool = compute [] (true)\n%4:f64[%0, sparse %0] compressed = if %3 then () {\n  yield %1\n} else () "
+               "%3:bool = compute [] (true)\n%4:f64[%0, compressed %0] = if %3 then () {\n  yield %1\n} else () "
                "{\n  yield %2\n}\noutput \"s\" %4\n",
-               "one of which is compressed"));
+               "differ in type"));
+}
+
+TEST_CASE("verify: sparse iterations") {
+  const auto sum = [](const std::string& body, const std::string& iteration) {
+    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n%2:f64[%0, compressed %0] "
+           "\"B\" = input \"B\"\n%3:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (" +
+           body + ") " + iteration + "\noutput \"s\" %3\n";
+  };
+  const std::string of_a = "stored [i over %1[i, j], j over %1[i, j]]";
+  const std::string both = "stored [i over %1[i, j] or %2[i, j], j over %1[i, j] or %2[i, j]]";
+  CHECK(problems_with(sum("%1[i, j]", of_a)) == "");
+  CHECK(problems_with(sum("add(%1[i, j], %2[i, j])", both)) == "");
+  CHECK(problems_with(sum("mutual_mul(%1[i, j], %2[i, j])", of_a + " lookup [mask %2[i, j]]")) == "");
+  CHECK(mentions(sum("exp(%1[i, j])", of_a), "skips points with an effect where elements of %1 are absent"));
+  CHECK(mentions(sum("add(%1[i, j], %2[i, j])", of_a + " lookup [%2[i, j]]"), "skips points with an effect"));
+  CHECK(mentions(sum("absent_mul(%1[i, j], %2[j, i])", of_a), "reads %2 where it is not visited"));
+  CHECK(mentions(sum("absent_mul(%1[i, j], exp(%2[i, j]))", of_a + " lookup [mask %2[i, j]]"), "has %2 as a mask"));
+  CHECK(mentions(sum("%1[i, j]", "stored [j over %1[i, j], i over %1[i, j]]"), "does not begin with loops over all"));
+  CHECK(mentions(sum("%1[i, j]", "stored [i over %1[i, j]]"), "does not begin with loops over all"));
+  CHECK(mentions(sum("%1[i, j]", "stored [j over %1[j, i], i over %1[j, i]]"), "does not read the levels of %1"));
+  CHECK(mentions(sum("%1[i, j]", of_a + " result ordered"), "do not make a result that is ordered"));
+  CHECK(mentions(sum("%1[i, j]", "stored [] result moved"), "makes no compressed result as `moved`"));
 }
 
 TEST_CASE("verify: types, ranks and labels") {
