@@ -64,15 +64,14 @@ Tiling read_tiling(TextReader& in) {
 }
 
 void write_axes(TextWriter& out, const std::vector<GridAxis>& axes) {
-  write_list(out, axes, [&](const GridAxis& a) { out.number(a.size).number(a.div).number(a.stride); });
+  write_list(out, axes, [&](const GridAxis& a) { out.number(a.size).number(a.stride); });
 }
 std::vector<GridAxis> read_axes(TextReader& in) {
   return read_list(in, [&] {
     GridAxis a;
     a.size = in.number();
-    a.div = in.number();
     a.stride = in.number();
-    if (a.size < 1 || a.div < 1) in.fail("axis of size or divisor below 1");
+    if (a.size < 1 || a.stride < 1) in.fail("axis of size or stride below 1");
     return a;
   });
 }
@@ -82,17 +81,14 @@ std::vector<GridAxis> read_axes(TextReader& in) {
 void write(TextWriter& out, const Distribution& where) {
   using Kind = Distribution::Kind;
   const Kind kind = where.kind();
-  out.word(kind == Kind::kGrid         ? "grid"
-           : kind == Kind::kColumnMap  ? "columns"
-           : kind == Kind::kReplicated ? "replicated"
-                                       : "table")
+  out.word(kind == Kind::kGrid ? "grid" : kind == Kind::kColumnMap ? "columns" : "table")
       .number(where.ranks());
   write_list(out, where.tilings(), [&](const Tiling& t) { write_tiling(out, t); });
   if (kind == Kind::kGrid) {
     out.number(where.home());
     write_axes(out, where.repeat());
     write_list(out, where.grid_dims(), [&](const GridDim& d) {
-      out.number(d.q).number(d.shift);
+      out.number(d.q);
       write_axes(out, d.axes);
     });
   } else if (kind == Kind::kColumnMap) {
@@ -109,14 +105,12 @@ Distribution read_distribution(TextReader& in) {
   const Index ranks = in.number();
   if (ranks < 1) in.fail("no ranks");
   std::vector<Tiling> tilings = read_list(in, [&] { return read_tiling(in); });
-  if (kind == "replicated") return Distribution::replicated(ranks, std::move(tilings));
   if (kind == "grid") {
     const Index home = in.number();
     std::vector<GridAxis> repeat = read_axes(in);
     std::vector<GridDim> dims = read_list(in, [&] {
       GridDim d;
       d.q = in.number();
-      d.shift = in.number();
       d.axes = read_axes(in);
       if (d.q < 1) in.fail("grid block size (q) below 1");
       return d;

@@ -117,10 +117,8 @@ std::string signature_of(const Distribution& distribution) {
   for (const GridDim& dim : distribution.grid_dims()) {
     text += '|';
     append_number(text, dim.q);
-    append_number(text, dim.shift);
     for (const GridAxis& axis : dim.axes) {
       append_number(text, axis.size);
-      append_number(text, axis.div);
       append_number(text, axis.stride);
     }
   }

@@ -127,7 +127,7 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   const bool sized = tensor.desc.sized();
   Need need;
   const Distribution& where = tensor.distribution;
-  const bool replicated = where.kind() == Distribution::Kind::kReplicated;
+  const bool replicated = where.everywhere();
   std::vector<int> label_uses(v.op.labels.size(), 0);
   double union_all = 1, union_own = 1, sum_all = 1, sum_own = 1, pieces_all = 1, pieces_own = 1, panel = 1;
   const bool by_table = where.kind() == Distribution::Kind::kTable;

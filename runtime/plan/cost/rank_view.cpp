@@ -1,7 +1,6 @@
 #include "runtime/plan/cost/rank_view.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "runtime/plan/compressed.h"
@@ -76,21 +75,6 @@ namespace {
 /// The rank number relative to the grid's first rank.
 Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x.ranks() + x.ranks()) % x.ranks(); }
 
-/// The grid coordinate whose digits along the axes are those of the rank number; nothing if the axes are not digits of
-/// one number.
-std::optional<Index> coordinate_of(const std::vector<GridAxis>& axes, Index offset) {
-  Index coordinate = 0, size = 1, reach = 1;
-  for (const GridAxis& axis : axes) {
-    coordinate += offset / axis.stride % axis.size * axis.div;
-    size *= axis.size;
-    reach += (axis.size - 1) * axis.div;
-  }
-  for (const GridAxis& axis : axes) {
-    if (coordinate / axis.div % axis.size != offset / axis.stride % axis.size) return std::nullopt;
-  }
-  return reach == size ? std::optional(coordinate) : std::nullopt;
-}
-
 }  // namespace
 
 bool has_part(const Distribution& x, Index rank) {
@@ -108,7 +92,6 @@ bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b) {
 }
 
 bool share_copy(const Distribution& x, Index rank, Index other) {
-  if (x.kind() == Distribution::Kind::kReplicated) return rank == other;
   return same_coordinates(x.repeat(), in_grid(x, rank), in_grid(x, other));
 }
 
@@ -121,8 +104,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   };
   const Index p = x.ranks();
   switch (x.kind()) {
-    case Distribution::Kind::kTable:  // not a product: tile_pieces.h
-    case Distribution::Kind::kReplicated: add(0, tiles); return list;
+    case Distribution::Kind::kTable: add(0, tiles); return list;  // not a product: tile_pieces.h
     case Distribution::Kind::kColumnMap: {
       const Index columns = x.columns().columns;
       const Index low = p / columns;
@@ -145,20 +127,13 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const Index offset = in_grid(x, rank);
   if (!has_part(x, rank)) return list;
   const GridDim& dim = x.grid_dims()[idx(d)];
-  Index size = 1;
-  for (const GridAxis& axis : dim.axes) size *= axis.size;
-  if (const std::optional<Index> mine = coordinate_of(dim.axes, offset)) {  // every `size`-th run of q tiles
-    const Index first = ((*mine - dim.shift) % size + size) % size;
-    list.reserve(static_cast<std::size_t>(tiles / size + 1));
-    for (Index start = first * dim.q; start < tiles; start += size * dim.q) add(start, start + dim.q);
-    return list;
+  Index size = 1, mine = 0;  // every `size`-th run of q tiles, from the `mine`-th
+  for (const GridAxis& axis : dim.axes) {
+    mine = mine * axis.size + offset / axis.stride % axis.size;
+    size *= axis.size;
   }
-  for (Index start = 0, number = 0; start < tiles; start += dim.q, ++number) {
-    const Index g = (number + dim.shift) % size;
-    bool mine = true;
-    for (const GridAxis& axis : dim.axes) mine = mine && g / axis.div % axis.size == offset / axis.stride % axis.size;
-    if (mine) add(start, start + dim.q);
-  }
+  list.reserve(static_cast<std::size_t>(tiles / size + 1));
+  for (Index start = mine * dim.q; start < tiles; start += size * dim.q) add(start, start + dim.q);
   return list;
 }
 

@@ -105,7 +105,7 @@ class Carrier {
  private:
   [[nodiscard]] double listed_tasks() const {
     return static_cast<double>(plan_.space.tile_count()) * panel_count(op_, plan_) *
-           static_cast<double>(plan_.space.kind() == Distribution::Kind::kReplicated ? p_ : 1);
+           static_cast<double>(plan_.space.everywhere() ? p_ : 1);
   }
 
   /// Ranks that fetch a piece in the same step.
@@ -236,7 +236,7 @@ class Carrier {
   [[nodiscard]] bool add_bytes(const Access& access, CarriedBytes& sum) const {
     const PlacedTensor& tensor = tensors_(access.tensor);
     const Distribution& where = tensor.distribution;
-    if (where.kind() == Distribution::Kind::kReplicated) return true;
+    if (where.everywhere()) return true;
     const bool sized = tensor.desc.sized();
     if (!simple(access) || (sized && !in_one_step(access))) return false;
     std::vector<Classes> lengths, counts;

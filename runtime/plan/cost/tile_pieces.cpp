@@ -247,7 +247,7 @@ Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, 
 }
 
 OwnTiles::OwnTiles(const Distribution& where, Index rank) : where_(&where), rank_(rank) {
-  everything_ = where.kind() == Distribution::Kind::kReplicated;
+  everything_ = where.everywhere();
   if (everything_ || where.kind() == Distribution::Kind::kTable) return;
   nothing_ = where.rank() == 0 && !has_part(where, rank);
   for (int d = 0; d < where.rank(); ++d) {

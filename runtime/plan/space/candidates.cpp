@@ -75,7 +75,7 @@ void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& build
     const PlacedTensor* placed = operands.placed(access.tensor);
     if (placed == nullptr || is_scalar(access)) continue;
     const Distribution& where = placed->distribution;
-    if (where.kind() != Distribution::Kind::kGrid || where.tile_count() != 1) continue;
+    if (where.kind() != Distribution::Kind::kGrid || where.everywhere() || where.tile_count() != 1) continue;
     const Index owner = where.owner(where.coord(0), 0);
     if (places.insert(owner).second) list.push_back(builder.single(owner, "where an operand lies"));
   }

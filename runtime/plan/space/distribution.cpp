@@ -9,20 +9,14 @@ namespace tdsl::plan {
 
 namespace {
 /// Distinct grid coordinates of the tiles in `tiles`, in order of first appearance.
-std::vector<Index> coordinates_of(Interval tiles, Index q, Index shift, Index size) {
+std::vector<Index> coordinates_of(Interval tiles, Index q, Index size) {
   std::vector<Index> found;
   if (tiles.empty()) return found;
   const Index first = tiles.lo / q;
   const Index last = (tiles.hi - 1) / q;
   const Index count = std::min(last - first + 1, size);
-  for (Index k = 0; k < count; ++k) found.push_back((first + k + shift) % size);
+  for (Index k = 0; k < count; ++k) found.push_back((first + k) % size);
   return found;
-}
-
-Index rank_part(const GridDim& dim, Index coordinate) {
-  Index part = 0;
-  for (const GridAxis& axis : dim.axes) part += (coordinate / axis.div) % axis.size * axis.stride;
-  return part;
 }
 
 /// Row-major numbers of the tiles of a nonempty box.
@@ -49,6 +43,19 @@ Index GridDim::size() const {
   Index n = 1;
   for (const GridAxis& axis : axes) n *= axis.size;
   return n;
+}
+
+Index GridDim::coordinate(Index rank) const {
+  Index at = 0;
+  for (const GridAxis& axis : axes) at = at * axis.size + axis.coordinate(rank);
+  return at;
+}
+
+Index GridDim::rank_part(Index coordinate) const {
+  Index part = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); coordinate /= (axis++)->size)
+    part += coordinate % axis->size * axis->stride;
+  return part;
 }
 
 Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home,
@@ -78,11 +85,8 @@ Distribution Distribution::column_map(Index ranks, std::vector<Tiling> tilings, 
 }
 
 Distribution Distribution::replicated(Index ranks, std::vector<Tiling> tilings) {
-  Distribution d;
-  d.kind_ = Kind::kReplicated;
-  d.ranks_ = ranks;
-  d.tilings_ = std::move(tilings);
-  return d;
+  const std::size_t n = tilings.size();
+  return grid(ranks, std::move(tilings), std::vector<GridDim>(n), 0, {{ranks, 1}});
 }
 
 Distribution Distribution::table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners) {
@@ -102,22 +106,18 @@ Index Distribution::tile_count() const {
 }
 
 Index Distribution::copies() const {
-  if (kind_ == Kind::kReplicated) return ranks_;
   Index n = 1;
   for (const GridAxis& axis : repeat_) n *= axis.size;
   return n;
 }
 
 Index Distribution::fibre(Index rank) const {
-  if (kind_ == Kind::kReplicated) return rank;
-  const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
   Index part = 0;
-  for (const GridAxis& axis : repeat_) part += offset / axis.stride % axis.size * axis.stride;
+  for (const GridAxis& axis : repeat_) part += axis.coordinate(in_grid(rank)) * axis.stride;
   return part;
 }
 
 Distribution Distribution::one_copy() const {
-  if (kind_ == Kind::kReplicated) return single(ranks_, tilings_, 0);
   Distribution d = *this;
   d.repeat_.clear();
   return d;
@@ -153,14 +153,8 @@ Index Distribution::column_of_tile(Index t) const {
   return c;
 }
 
-Index Distribution::grid_coordinate(int d, Index tile) const {
-  const GridDim& dim = grid_[idx(d)];
-  return (tile / dim.q + dim.shift) % dim.size();
-}
-
 Index Distribution::owner(const Coord& tile, Index me) const {
   switch (kind_) {
-    case Kind::kReplicated: return me;
     case Kind::kTable: return owners().owner(linear(tile));
     case Kind::kColumnMap: {
       const Index c = column_of_tile(tile[columns_.column_dim]);
@@ -174,7 +168,7 @@ Index Distribution::owner(const Coord& tile, Index me) const {
   }
   Index rank = home_ + fibre(me);
   for (int d = 0; d < this->rank(); ++d) {
-    if (!grid_[idx(d)].axes.empty()) rank += rank_part(grid_[idx(d)], grid_coordinate(d, tile[d]));
+    if (const GridDim& dim = grid_[idx(d)]; !dim.axes.empty()) rank += dim.rank_part(tile[d] / dim.q);
   }
   return rank % ranks_;
 }
@@ -182,10 +176,6 @@ Index Distribution::owner(const Coord& tile, Index me) const {
 void Distribution::for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const {
   for (int d = 0; d < rank(); ++d) {
     if (box[d].empty()) return;
-  }
-  if (kind_ == Kind::kReplicated) {
-    for (Index r = 0; r < ranks_; ++r) f(r);
-    return;
   }
   if (kind_ == Kind::kColumnMap) {
     const Interval columns = box[columns_.column_dim];
@@ -215,10 +205,10 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
     const GridDim& dim = grid_[idx(d)];
     if (dim.axes.empty()) continue;
     std::vector<Index> next;
-    const std::vector<Index> coordinates = coordinates_of(box[d], dim.q, dim.shift, dim.size());
+    const std::vector<Index> coordinates = coordinates_of(box[d], dim.q, dim.size());
     next.reserve(ranks.size() * coordinates.size());
     for (Index r : ranks) {
-      for (Index g : coordinates) next.push_back(r + rank_part(dim, g));
+      for (Index g : coordinates) next.push_back(r + dim.rank_part(g));
     }
     ranks = std::move(next);
   }
@@ -233,7 +223,6 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
   };
   switch (kind_) {
     case Kind::kTable: throw std::logic_error("a table's tiles are not a product");
-    case Kind::kReplicated: add({0, n}); return tiles;
     case Kind::kColumnMap: {
       const Index c = column_of_rank(rank);
       if (d == columns_.column_dim) {
@@ -248,27 +237,17 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
     case Kind::kGrid: break;
   }
   const GridDim& dim = grid_[idx(d)];
-  // The coordinate that this rank would have: axes partition the rank number, so each follows from its stride.
-  const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
-  // A rank that is not reachable from coordinates of other dimensions and copies owns nothing.
+  const Index offset = in_grid(rank);
+  // A rank that is not reachable from coordinates of all dimensions and copies owns nothing.
   Index rebuilt = fibre(rank);
-  for (const GridDim& other : grid_) {
-    for (const GridAxis& axis : other.axes) rebuilt += offset / axis.stride % axis.size * axis.stride;
-  }
+  for (const GridDim& other : grid_) rebuilt += other.rank_part(other.coordinate(offset));
   if (rebuilt != offset) return tiles;
   if (dim.axes.empty()) {
     add({0, n});
     return tiles;
   }
-  const Index size = dim.size();
-  for (Index g = 0; g < size; ++g) {
-    bool mine = true;
-    for (const GridAxis& axis : dim.axes) mine = mine && (g / axis.div) % axis.size == offset / axis.stride % axis.size;
-    if (!mine) continue;
-    const Index first = ((g - dim.shift) % size + size) % size;
-    for (Index start = first * dim.q; start < n; start += size * dim.q) add({start, std::min(n, start + dim.q)});
-  }
-  std::sort(tiles.begin(), tiles.end());
+  for (Index start = dim.coordinate(offset) * dim.q; start < n; start += dim.size() * dim.q)
+    add({start, std::min(n, start + dim.q)});
   return tiles;
 }
 
@@ -382,9 +361,9 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
   std::string tiles;
   for (int d = 0; d < rank(); ++d) tiles += (d > 0 ? "x" : "") + std::to_string(tiling(d).tiles());
   if (rank() == 0) tiles = "1";
+  if (everywhere()) return "on every rank";
   const std::string suffix = " of " + tiles + (tiles == "1" ? " tile" : " tiles");
   switch (kind_) {
-    case Kind::kReplicated: return "on every rank";
     case Kind::kTable: return "table" + suffix;
     case Kind::kColumnMap:
       return std::to_string(columns_.columns) + " columns along " + name(columns_.column_dim) + ", rows along " +

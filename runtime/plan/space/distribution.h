@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/space/index.h"
+#include "runtime/plan/space/mesh.h"
 #include "runtime/plan/space/owner_table.h"
 
 // Placement is a function, not a table. A Distribution cuts the dimensions of a tensor (equally: of the space of an
 // operation's output tiles) into tiles and computes the owner of each tile by arithmetic.
 //
-//   Grid        a processor grid over some dimensions: tile t of dimension d has grid coordinate ((t div q) + s) mod G;
+//   Grid        a processor grid over some dimensions: tile t of dimension d has grid coordinate (t div q) mod G;
 //               the rank is `home` plus the coordinates' strides. 2 x 3 ranks over (i, j), q = 1:
 //                     j tiles  0 1 2 0 1
 //                  i tile 0    0 1 2 0 1
@@ -22,28 +22,22 @@
 //                     j tiles  0   1
 //                  i tile 0   0,1 2,3      ranks 0 2 4 6 share one copy, ranks 1 3 5 7 the other:
 //                  i tile 1   4,5 6,7      each copy is a *fibre*, and a rank reads from the owner in its own
+//               With a repeat axis of all ranks, every rank owns every tile.
 //   ColumnMap   two dimensions, p ranks in C columns of floor(p/C) or ceil(p/C) ranks, each column as wide as its share
 //               (in tiles): rows are cut anew in every column.
-//   Replicated  every rank owns every tile.
 //   Table       an explicit owner per tile, for irregular parts (owner_table.h; shared, immutable).
 
 namespace tdsl::plan {
 
-/// A grid axis: `size` processes. The dimension's grid coordinate g (0 <= g < product of its axes' sizes) has axis
-/// coordinate (g div `div`) mod `size`, which contributes `stride` times itself to the rank.
-struct GridAxis {
-  Index size = 1;
-  Index div = 1;
-  Index stride = 1;
-  friend bool operator==(const GridAxis&, const GridAxis&) = default;
-};
-
-/// How tiles of one dimension map to the dimension's grid coordinate.
+/// How tiles of one dimension map to ranks: the grid coordinate of tile t is (t div q) mod size, and its digits are the
+/// coordinates along the axes.
 struct GridDim {
-  std::vector<GridAxis> axes;  ///< none: the dimension is not split
-  Index q = 1;                 ///< consecutive tiles per coordinate before it advances
-  Index shift = 0;
+  std::vector<GridAxis> axes;        ///< most significant first; none: the dimension is not split
+  Index q = 1;                       ///< consecutive tiles per coordinate before it advances
   [[nodiscard]] Index size() const;  ///< product of the axes' sizes
+  /// The grid coordinate of a rank, and the part of the rank's number that the coordinate contributes.
+  [[nodiscard]] Index coordinate(Index rank) const;
+  [[nodiscard]] Index rank_part(Index coordinate) const;
   friend bool operator==(const GridDim&, const GridDim&) = default;
 };
 
@@ -65,15 +59,16 @@ struct TileBox {
 
 class Distribution {
  public:
-  enum class Kind : std::uint8_t { kGrid, kColumnMap, kReplicated, kTable };
+  enum class Kind : std::uint8_t { kGrid, kColumnMap, kTable };
 
   Distribution() = default;
-  /// `repeat`: axes with a copy per coordinate (size and stride; div is 1).
+  /// `repeat`: axes with a copy per coordinate.
   [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims,
                                          Index home = 0, std::vector<GridAxis> repeat = {});
   /// Everything on one rank.
   [[nodiscard]] static Distribution single(Index ranks, std::vector<Tiling> tilings, Index home);
   [[nodiscard]] static Distribution column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map);
+  /// A copy of everything on every rank.
   [[nodiscard]] static Distribution replicated(Index ranks, std::vector<Tiling> tilings);
   /// An owner per tile, row-major.
   [[nodiscard]] static Distribution table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners);
@@ -93,13 +88,15 @@ class Distribution {
 
   /// Number of ranks that own each tile.
   [[nodiscard]] Index copies() const;
+  /// True if every rank has a copy of everything.
+  [[nodiscard]] bool everywhere() const { return !repeat_.empty() && copies() == ranks_; }
   /// The copy that the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have
-  /// equal numbers (for kReplicated every rank has its own; without copies all are equal).
+  /// equal numbers (without copies all are equal).
   [[nodiscard]] Index fibre(Index rank) const;
   /// The same tiles, owned only by the ranks of the first copy.
   [[nodiscard]] Distribution one_copy() const;
 
-  /// The rank that owns the tile in the fibre of `me`; for kReplicated `me`.
+  /// The rank that owns the tile in the fibre of `me`.
   [[nodiscard]] Index owner(const Coord& tile, Index me = 0) const;
   [[nodiscard]] bool owns(Index rank, const Coord& tile) const { return owner(tile, rank) == rank; }
   /// Every rank that owns at least one tile of the box, of all copies, once each, in deterministic order of discovery.
@@ -132,7 +129,8 @@ class Distribution {
  private:
   [[nodiscard]] Index column_of_rank(Index rank) const;
   [[nodiscard]] Index column_of_tile(Index t) const;
-  [[nodiscard]] Index grid_coordinate(int d, Index tile) const;
+  /// The rank's number relative to the grid's first rank.
+  [[nodiscard]] Index in_grid(Index rank) const { return (rank - home_ % ranks_ + ranks_) % ranks_; }
 
   Kind kind_ = Kind::kGrid;
   Index ranks_ = 1;

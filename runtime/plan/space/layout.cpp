@@ -26,7 +26,7 @@ Index coordinate(const Mesh& mesh, const Axes& axes, Index rank) {
   Index at = 0;
   for (const std::int8_t axis : axes) {
     const auto a = static_cast<std::size_t>(axis);
-    at = at * mesh.axes[a].size + mesh.coordinate(rank, a);
+    at = at * mesh.axes[a].size + mesh.axes[a].coordinate(rank);
   }
   return at;
 }
@@ -46,7 +46,7 @@ bool takes_part(const Mesh& mesh, const Layout& layout, Index rank) {
   if (layout.repeated || layout.columns || layout.map) return true;
   if (layout.whole()) return rank == layout.home;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-    if (!is_cut_along(layout, a) && mesh.coordinate(rank, a) != 0) return false;
+    if (!is_cut_along(layout, a) && mesh.axes[a].coordinate(rank) != 0) return false;
   }
   return true;
 }
@@ -54,19 +54,14 @@ bool takes_part(const Mesh& mesh, const Layout& layout, Index rank) {
 std::vector<GridAxis> repeat_axes(const Mesh& mesh, const Layout& layout) {
   std::vector<GridAxis> repeat;
   for (std::size_t a = 0; layout.repeated && a < mesh.axes.size(); ++a) {
-    if (!is_cut_along(layout, a)) repeat.push_back({mesh.axes[a].size, 1, mesh.axes[a].stride});
+    if (!is_cut_along(layout, a)) repeat.push_back(mesh.axes[a]);
   }
   return repeat;
 }
 
 GridDim grid_dim(const Mesh& mesh, const Axes& axes) {
   GridDim dim;
-  Index div = coordinates(mesh, axes);
-  for (const std::int8_t axis : axes) {
-    const MeshAxis& a = mesh.axes[static_cast<std::size_t>(axis)];
-    div /= a.size;
-    dim.axes.push_back({a.size, div, a.stride});
-  }
+  for (const std::int8_t axis : axes) dim.axes.push_back(mesh.axes[static_cast<std::size_t>(axis)]);
   return dim;
 }
 

@@ -45,7 +45,6 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
                                          : Tiling::fixed(tensor.shape[d], tensor.tile[d]));
   }
   switch (wanted.kind()) {
-    case Distribution::Kind::kReplicated: return Distribution::replicated(inputs_.ranks, std::move(tilings));
     case Distribution::Kind::kColumnMap:
       return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
     case Distribution::Kind::kTable: return wanted;
@@ -61,7 +60,7 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
 Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
   const int rank = static_cast<int>(tensor.shape.size());
   const Distribution& space = c.plan.space;
-  const bool everywhere = space.kind() == Distribution::Kind::kReplicated;
+  const bool everywhere = space.everywhere();
   if (everywhere && !cuts_) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
   std::vector<std::optional<Tiling>> tiling(idx(rank));
   std::vector<GridDim> dims(idx(rank));
@@ -151,7 +150,7 @@ Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor,
   if (inputs_.tile.empty() && !cuts_) {
     tilings[longest] = even(tensor, longest, ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
   }
-  dims[longest].axes.push_back({inputs_.ranks, 1, 1});
+  dims[longest].axes.push_back({inputs_.ranks, 1});
   dims[longest].q = contiguous(tilings[longest], inputs_.ranks);
   return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
 }
@@ -166,7 +165,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
     std::vector<Tiling> tilings = tilings_for(tensor, {});
     if (rank == 1 && inputs_.ranks > 1) {
       if (inputs_.tile.empty()) tilings[0] = Tiling::near_equal(tensor.shape[0], inputs_.ranks);
-      dims[0].axes.push_back({inputs_.ranks, 1, 1});
+      dims[0].axes.push_back({inputs_.ranks, 1});
       dims[0].q = contiguous(tilings[0], inputs_.ranks);
     }
     return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
@@ -206,8 +205,6 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
     }
     if (tensor.is_uncut(best)) return;
     GridDim& dim = dims[best];
-    const Index inner = lacking.size();
-    for (GridAxis& axis : dim.axes) axis.div *= inner;
     dim.axes.insert(dim.axes.end(), lacking.axes.begin(), lacking.axes.end());
     const Index total = dim.size();
     Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];

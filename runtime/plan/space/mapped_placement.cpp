@@ -22,7 +22,7 @@ GridDim cyclic_dim(const BlockMap& map, std::size_t slot, Index q) {
   if (map.over[slot] == 1) return dim;
   Index stride = 1;
   for (std::size_t s = slot + 1; s < map.over.size(); ++s) stride *= map.over[s];
-  dim.axes.push_back({map.over[slot], 1, stride});
+  dim.axes.push_back({map.over[slot], stride});
   dim.q = q;
   return dim;
 }

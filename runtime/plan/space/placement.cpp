@@ -381,7 +381,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
   for (const Access& access : op_.reads) {
     const PlacedTensor* operand = operands_.placed(access.tensor);
     if (operand == nullptr || operand->distribution.kind() != Distribution::Kind::kGrid ||
-        operand->distribution.home() != 0)
+        operand->distribution.home() != 0 || operand->distribution.everywhere())
       continue;
     for (std::size_t o = 0; o < op_.shape.size(); ++o) {
       const OutSubscript& s = op_.out[o];
@@ -390,7 +390,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
       if (d < 0 || operand->desc.shape[idx(d)] != op_.shape[o] || operand->desc.elements() <= largest[o]) continue;
       const GridDim& dim = operand->distribution.grid_dims()[idx(d)];
       const Tiling& tiling = operand->distribution.tiling(d);
-      if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
+      if (dim.axes != draft.dims[o].axes) continue;
       if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * longest_edge(s.label)) continue;
       // Parts may have larger tiles than their sum.
       if (op_.op_class == OpClass::kCombine && draft.dims[o].axes.empty() && tiling.tiles() < draft.tilings[o].tiles())

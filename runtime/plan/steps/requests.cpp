@@ -243,7 +243,7 @@ std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& 
 void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
                                  const std::function<void(Index, const Piece&, Index)>& f) const {
   const PlacedTensor& placed = tensors_(tensor);
-  if (placed.distribution.kind() == Distribution::Kind::kReplicated) return;
+  if (placed.distribution.everywhere()) return;
   int accesses = 0;
   bool overlapping = placed.desc.sized();  // whole blocks
   for (const Access& access : op_.reads) {
@@ -344,7 +344,7 @@ std::vector<Index> TaskSpace::ranks_wanting(const Piece& piece, Index owner, Ind
 
 void TaskSpace::for_each_wanted(TensorId tensor, const Coord& block, Index owner,
                                 const std::function<void(const Piece&, const std::vector<Index>&)>& f) const {
-  if (tensors_(tensor).distribution.kind() == Distribution::Kind::kReplicated) return;
+  if (tensors_(tensor).distribution.everywhere()) return;
   Wanted(*this, tensor, block, owner, nullptr)
       .for_each_step([&](const Piece& piece, Index, Index, const std::vector<Index>& ranks) { f(piece, ranks); });
 }

@@ -56,7 +56,6 @@ Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc&
   std::vector<Tiling> once;
   for (Index extent : output.shape) once.push_back(Tiling::near_equal(extent, 1));
   const Index ranks = plan.space.ranks();
-  if (plan.space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(ranks, std::move(once));
   const std::size_t dims = once.size();
   return Distribution::grid(ranks, std::move(once), std::vector<GridDim>(dims), plan.space.home(), plan.space.repeat());
 }

@@ -172,7 +172,7 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   m.tensors = {
       {dense,
        false,
-       Distribution::grid(6, tilings, {{{{2, 1, 3}}, 1, 0}, {{{3, 1, 1}}, 2, 1}}, 0),
+       Distribution::grid(6, tilings, {{{{2, 3}}, 1}, {{{3, 1}}, 2}}, 0),
        Distribution::replicated(6, tilings),
        {4, 5},
        Distribution::column_map(6, tilings, {2, 0, 1})},

@@ -250,7 +250,7 @@ TEST_CASE("owner tables: of too many pieces there are bounds") {
   test.op.outputs.push_back({100, {8, "f64"}, test.op.shape, "s"});
   test.plan.space = Distribution::table(2, {Tiling::fixed(4, 1)}, {0, 0, 1, 0});
   test.plan.reduce = {Tiling::near_equal(n, 1)};
-  test.tensors[0] = {{0, {8, "f64"}, {n}, "x"}, Distribution::grid(2, {Tiling::fixed(n, 1)}, {{{{2, 1, 1}}}})};
+  test.tensors[0] = {{0, {8, "f64"}, {n}, "x"}, Distribution::grid(2, {Tiling::fixed(n, 1)}, {{{{2, 1}}}})};
   for (const Index rank : {0, 1}) {
     const Cost cost = cost_of(test.op, test.plan, test.lookup(), rank, {}, 1);
     CHECK(cost.bytes_received.lo == 0);
