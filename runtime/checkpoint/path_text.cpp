@@ -79,21 +79,18 @@ std::vector<GridAxis> read_axes(TextReader& in) {
 }  // namespace
 
 void write(TextWriter& out, const Distribution& where) {
-  using Kind = Distribution::Kind;
-  const Kind kind = where.kind();
-  out.word(kind == Kind::kGrid ? "grid" : kind == Kind::kColumnMap ? "columns" : "table")
-      .number(where.ranks());
+  out.word(where.by_axes() ? "grid" : where.columns() ? "columns" : "table").number(where.ranks());
   write_list(out, where.tilings(), [&](const Tiling& t) { write_tiling(out, t); });
-  if (kind == Kind::kGrid) {
+  if (where.by_axes()) {
     out.number(where.home());
     write_axes(out, where.repeat());
     write_list(out, where.grid_dims(), [&](const GridDim& d) {
       out.number(d.q);
       write_axes(out, d.axes);
     });
-  } else if (kind == Kind::kColumnMap) {
-    out.number(where.columns().columns).number(where.columns().row_dim).number(where.columns().column_dim);
-  } else if (kind == Kind::kTable) {
+  } else if (where.columns()) {
+    out.number(where.columns()->count).number(where.columns()->row_dim).number(where.columns()->column_dim);
+  } else {
     const Index tiles = where.owners().size();
     out.number(tiles);
     for (Index t = 0; t < tiles; ++t) out.number(where.owners().owner(t));
@@ -118,11 +115,11 @@ Distribution read_distribution(TextReader& in) {
     return Distribution::grid(ranks, std::move(tilings), std::move(dims), home, std::move(repeat));
   }
   if (kind == "columns") {
-    plan::ColumnMap map;
-    map.columns = in.number();
-    map.row_dim = static_cast<int>(in.number());
-    map.column_dim = static_cast<int>(in.number());
-    return Distribution::column_map(ranks, std::move(tilings), map);
+    plan::RankColumns columns{ranks, in.number()};
+    if (columns.count < 1 || columns.count > ranks) in.fail("more columns than ranks");
+    columns.row_dim = static_cast<int>(in.number());
+    columns.column_dim = static_cast<int>(in.number());
+    return Distribution::in_columns(std::move(tilings), columns);
   }
   if (kind != "table") in.fail("a distribution of an unknown kind");
   std::vector<std::int32_t> owners = read_list(in, [&] { return static_cast<std::int32_t>(in.number()); });

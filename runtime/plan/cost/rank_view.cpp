@@ -78,9 +78,9 @@ Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x
 }  // namespace
 
 bool has_part(const Distribution& x, Index rank) {
-  if (x.kind() != Distribution::Kind::kGrid) return true;
+  if (!x.by_axes()) return true;
   Index rest = in_grid(x, rank);
-  const auto take = [&](const GridAxis& axis) { rest -= in_grid(x, rank) / axis.stride % axis.size * axis.stride; };
+  const auto take = [&](const GridAxis& axis) { rest -= axis.coordinate(in_grid(x, rank)) * axis.stride; };
   for (const GridDim& dim : x.grid_dims()) std::for_each(dim.axes.begin(), dim.axes.end(), take);
   std::for_each(x.repeat().begin(), x.repeat().end(), take);
   return rest == 0;
@@ -88,7 +88,7 @@ bool has_part(const Distribution& x, Index rank) {
 
 bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b) {
   return std::all_of(axes.begin(), axes.end(),
-                     [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
+                     [&](const GridAxis& axis) { return axis.coordinate(a) == axis.coordinate(b); });
 }
 
 bool share_copy(const Distribution& x, Index rank, Index other) {
@@ -102,34 +102,31 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const auto add = [&](Index from, Index to) {
     for (Index t = std::max<Index>(from, 0); t < std::min(to, tiles); ++t) list.push_back(tiling.tile(t));
   };
-  const Index p = x.ranks();
-  switch (x.kind()) {
-    case Distribution::Kind::kTable: add(0, tiles); return list;  // not a product: tile_pieces.h
-    case Distribution::Kind::kColumnMap: {
-      const Index columns = x.columns().columns;
-      const Index low = p / columns;
-      const Index tall = p % columns;
-      const bool in_tall = rank < tall * (low + 1);
-      const Index height = in_tall ? low + 1 : low;
-      const Index row = in_tall ? rank % (low + 1) : (rank - tall * (low + 1)) % low;
-      const Index first = rank - row;
-      if (d == x.columns().column_dim) {
-        add(first * tiles / p, (first + height) * tiles / p);
-      } else if (d == x.columns().row_dim) {
-        add(row * tiles / height, (row + 1) * tiles / height);
-      } else {
-        add(0, tiles);
-      }
-      return list;
+  if (x.by_table()) {  // not a product: tile_pieces.h
+    add(0, tiles);
+    return list;
+  }
+  if (x.columns()) {
+    const Index p = x.ranks(), low = p / x.columns()->count, tall = p % x.columns()->count;
+    const bool in_tall = rank < tall * (low + 1);
+    const Index height = in_tall ? low + 1 : low;
+    const Index row = in_tall ? rank % (low + 1) : (rank - tall * (low + 1)) % low;
+    const Index first = rank - row;
+    if (d == x.columns()->column_dim) {
+      add(first * tiles / p, (first + height) * tiles / p);
+    } else if (d == x.columns()->row_dim) {
+      add(row * tiles / height, (row + 1) * tiles / height);
+    } else {
+      add(0, tiles);
     }
-    case Distribution::Kind::kGrid: break;
+    return list;
   }
   const Index offset = in_grid(x, rank);
   if (!has_part(x, rank)) return list;
   const GridDim& dim = x.grid_dims()[idx(d)];
   Index size = 1, mine = 0;  // every `size`-th run of q tiles, from the `mine`-th
   for (const GridAxis& axis : dim.axes) {
-    mine = mine * axis.size + offset / axis.stride % axis.size;
+    mine = mine * axis.size + axis.coordinate(offset);
     size *= axis.size;
   }
   list.reserve(static_cast<std::size_t>(tiles / size + 1));
@@ -304,7 +301,7 @@ Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, co
 Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank) {
   if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
   const auto blocks = Estimate::exactly(static_cast<double>(where.owned_tiles(rank)));
-  if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && has_whole_rows(tensor)) {
+  if (tensor.rows != nullptr && where.by_axes() && has_whole_rows(tensor)) {
     if (blocks.hi == 0) return {};
     const Intervals rows = owned_intervals(where, rank, 0);
     Estimate stored, bytes;
@@ -333,7 +330,7 @@ Intervals away_along(const Distribution& where, const Housing& housing, Index ra
 double away_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank) {
   if (housing.home == Home::kMemory || where.rank() == 0 || tensor.sized()) return 0;
   auto bytes = static_cast<double>(tensor.element.bytes);
-  if (where.kind() == Distribution::Kind::kTable) return bytes * static_cast<double>(where.owned_elements(rank));
+  if (where.by_table()) return bytes * static_cast<double>(where.owned_elements(rank));
   bytes *= static_cast<double>(total(away_along(where, housing, rank)));
   for (int d = 1; d < where.rank(); ++d) bytes *= static_cast<double>(total(owned_elements(where, rank, d)));
   return bytes;

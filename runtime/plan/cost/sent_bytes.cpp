@@ -94,7 +94,7 @@ class Carrier {
 
   /// Nothing if boxes are not products, or are fetched in different steps.
   [[nodiscard]] std::optional<CarriedBytes> bytes() {
-    const auto by_table = [](const Distribution& where) { return where.kind() == Distribution::Kind::kTable; };
+    const auto by_table = [](const Distribution& where) { return where.by_table(); };
     bool tables = by_table(plan_.space);
     for (const Access& access : op_.reads) tables = tables || by_table(tensors_(access.tensor).distribution);
     if (tables) return listed_tasks() > kListedTasks ? std::nullopt : listed_bytes();

@@ -11,7 +11,7 @@ namespace {
 /// The coordinates of all ranks that have a part, with dimension `first` varying slowest: neighbours along it stay
 /// neighbours.
 std::vector<GridAxis> all_axes(const Distribution& where, std::size_t first) {
-  if (where.kind() != Distribution::Kind::kGrid) return {{where.ranks(), 1}};
+  if (!where.by_axes()) return {{where.ranks(), 1}};
   std::vector<GridAxis> axes = where.grid_dims()[first].axes;
   for (std::size_t d = 0; d < where.grid_dims().size(); ++d) {
     const std::vector<GridAxis>& inner = where.grid_dims()[d].axes;
@@ -23,8 +23,7 @@ std::vector<GridAxis> all_axes(const Distribution& where, std::size_t first) {
 }  // namespace
 
 std::optional<Distribution> row_slabs(const TensorDesc& tensor, const Distribution& where, Index tile_bytes) {
-  if (where.everywhere() || tensor.shape.empty() || tensor.elements() == 0)
-    return std::nullopt;
+  if (where.everywhere() || tensor.shape.empty() || tensor.elements() == 0) return std::nullopt;
   GridDim cut;
   std::size_t d = 0;  // the first cut dimension: those before it have tiles of one element, those after it are whole
   for (; d < tensor.shape.size(); ++d) {

@@ -221,7 +221,7 @@ std::vector<Index> TaskSpace::chunks_of_list(Index rank, const Candidate& candid
 std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& candidate) const {
   std::vector<Index> numbers{0};
   if (plan_.super_block.empty() || op_.out_rank() == 0) return numbers;
-  if (plan_.space.kind() == Distribution::Kind::kTable) return chunks_of_list(rank, candidate);
+  if (plan_.space.by_table()) return chunks_of_list(rank, candidate);
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge <= 0) continue;

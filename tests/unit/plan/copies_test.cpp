@@ -129,14 +129,14 @@ TEST_CASE("copies: layouts are read back as they were printed") {
       for (const Layout& layout : all_layouts(mesh, {ranks, ranks, ranks})) {
         const std::string text = text_of(layout, names);
         CAPTURE(text);
-        CHECK(parse_layout(text, names, mesh.axes.size()) == layout);
+        CHECK(parse_layout(text, names, mesh) == layout);
       }
     }
   }
   for (const char* text :
        {"repeated", "i0:a repeated k:b", "i0:a repeated repeated", "repeated i0:a", "i0:a everywhere", "i0:repeated"}) {
     CAPTURE(text);
-    CHECK_FALSE(parse_layout(text, names, 3));
+    CHECK_FALSE(parse_layout(text, names, meshes_of(8, 1).front()));
   }
 }
 

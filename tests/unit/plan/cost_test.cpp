@@ -147,7 +147,7 @@ TEST_CASE("a wrong owner map makes the comparison of predicted and counted bytes
     const TensorLookup right = recorder.planner.lookup();
     const TensorId operand = op.op.reads.front().tensor;
     PlacedTensor shifted = right(operand);
-    REQUIRE(shifted.distribution.kind() == Distribution::Kind::kGrid);
+    REQUIRE(shifted.distribution.by_axes());
     const Distribution& where = right(operand).distribution;
     shifted.distribution = Distribution::grid(ranks, where.tilings(), where.grid_dims(), where.home() + 1);
     const TensorLookup wrong = [&](TensorId id) -> const PlacedTensor& { return id == operand ? shifted : right(id); };

@@ -29,9 +29,7 @@ std::vector<Factors> coordinates(const Factors& factors, const std::vector<std::
   Factors now(factors.size(), 0);
   while (true) {
     Index rank = 0;
-    for (std::size_t k = 0; k < factors.size(); ++k) {
-      rank += GridDim{axes[k]}.rank_part(now[k]);
-    }
+    for (std::size_t k = 0; k < factors.size(); ++k) { rank += GridDim{axes[k]}.rank_part(now[k]); }
     if (rank >= static_cast<Index>(of_rank.size()) || !of_rank[static_cast<std::size_t>(rank)].empty()) return {};
     of_rank[static_cast<std::size_t>(rank)] = now;
     std::size_t k = factors.size();

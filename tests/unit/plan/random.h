@@ -103,7 +103,7 @@ inline plan::Distribution random_distribution(Random& random, Index ranks, std::
   if (kind < 55 && dims >= 2) {
     const int row = random.small(0, dims - 1);
     const int column = (row + random.small(1, dims - 1)) % dims;
-    return plan::Distribution::column_map(ranks, std::move(tilings), {random.in(1, ranks), row, column});
+    return plan::Distribution::in_columns(std::move(tilings), {ranks, random.in(1, ranks), row, column});
   }
   if (kind < 60) return plan::Distribution::single(ranks, std::move(tilings), random.in(0, ranks - 1));
   return random_grid(random, ranks, std::move(tilings));
