@@ -81,15 +81,14 @@ std::optional<Placed> placed_by(const plan::PlanValue& plan, const plan::Op& op)
   const auto decided = plan.at.find(op.site);
   if (decided == plan.at.end()) return std::nullopt;
   const plan::Decision& decision = decided->second;
-  const std::size_t axes = plan.mesh.axes.size();
   const auto slots = plan::slot_names(op), dims = plan::result_names(op);
   Placed placed;
-  const auto work = plan::parse_layout(decision.work, slots, axes);
+  const auto work = plan::parse_layout(decision.work, slots, plan.mesh);
   if (!work) return std::nullopt;
   placed.work = *work;
   placed.work.cut.resize(slots.size());
   const auto optional = [&](const std::string& text) {
-    auto layout = text.empty() ? std::nullopt : plan::parse_layout(text, dims, axes);
+    auto layout = text.empty() ? std::nullopt : plan::parse_layout(text, dims, plan.mesh);
     if (layout) layout->cut.resize(dims.size());
     return layout;
   };

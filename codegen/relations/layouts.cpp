@@ -13,7 +13,7 @@ std::vector<int> axes_of(const plan::Axes& axes) { return {axes.begin(), axes.en
 
 std::optional<ir::algebra::Layout> on_sites(const plan::Layout& layout, const std::vector<std::size_t>& slots,
                                             std::size_t axes) {
-  if (layout.columns || (layout.whole() && !layout.repeated && layout.home != 0)) return std::nullopt;
+  if (layout.map || (layout.whole() && !layout.repeated && layout.home != 0)) return std::nullopt;
   std::vector<ir::algebra::Cut> cuts;
   std::set<int> used;
   for (const plan::Axes& cut : layout.cut) used.insert(cut.begin(), cut.end());

@@ -57,15 +57,14 @@ Tiling read_tiling(TextReader& in) {
 }
 
 void write_axes(TextWriter& out, const std::vector<GridAxis>& axes) {
-  list(out, axes, [&](const GridAxis& a) { out.number(a.size).number(a.div).number(a.stride); });
+  list(out, axes, [&](const GridAxis& a) { out.number(a.size).number(a.stride); });
 }
 std::vector<GridAxis> read_axes(TextReader& in) {
   return read_list(in, [&] {
     GridAxis a;
     a.size = in.number();
-    a.div = in.number();
     a.stride = in.number();
-    if (a.size < 1 || a.div < 1) in.fail("axis of size or divisor below 1");
+    if (a.size < 1 || a.stride < 1) in.fail("axis of size or stride below 1");
     return a;
   });
 }
@@ -73,24 +72,18 @@ std::vector<GridAxis> read_axes(TextReader& in) {
 }  // namespace
 
 void spell(TextWriter& out, const Distribution& where) {
-  using Kind = Distribution::Kind;
-  const Kind kind = where.kind();
-  out.word(kind == Kind::kGrid         ? "grid"
-           : kind == Kind::kColumnMap  ? "columns"
-           : kind == Kind::kReplicated ? "replicated"
-                                       : "table")
-      .number(where.ranks());
+  out.word(where.by_axes() ? "grid" : where.columns() ? "columns" : "table").number(where.ranks());
   list(out, where.tilings(), [&](const Tiling& t) { write_tiling(out, t); });
-  if (kind == Kind::kGrid) {
+  if (where.by_axes()) {
     out.number(where.home());
     write_axes(out, where.repeat());
     list(out, where.grid_dims(), [&](const GridDim& d) {
-      out.number(d.q).number(d.shift);
+      out.number(d.q);
       write_axes(out, d.axes);
     });
-  } else if (kind == Kind::kColumnMap) {
-    out.number(where.columns().columns).number(where.columns().row_dim).number(where.columns().column_dim);
-  } else if (kind == Kind::kTable) {
+  } else if (where.columns()) {
+    out.number(where.columns()->count).number(where.columns()->row_dim).number(where.columns()->column_dim);
+  } else {
     const Index tiles = where.owners().size();
     out.number(tiles);
     for (Index t = 0; t < tiles; ++t) out.number(where.owners().owner(t));
@@ -104,14 +97,12 @@ Distribution read_distribution(TextReader& in) {
   const Index ranks = in.number();
   if (ranks < 1) in.fail("no ranks");
   std::vector<Tiling> tilings = read_list(in, [&] { return read_tiling(in); });
-  if (kind == "replicated") return Distribution::replicated(ranks, std::move(tilings));
   if (kind == "grid") {
     const Index home = in.number();
     std::vector<GridAxis> repeat = read_axes(in);
     std::vector<GridDim> dims = read_list(in, [&] {
       GridDim d;
       d.q = in.number();
-      d.shift = in.number();
       d.axes = read_axes(in);
       if (d.q < 1) in.fail("grid block size (q) below 1");
       return d;
@@ -119,11 +110,11 @@ Distribution read_distribution(TextReader& in) {
     return Distribution::grid(ranks, std::move(tilings), std::move(dims), home, std::move(repeat));
   }
   if (kind == "columns") {
-    plan::ColumnMap map;
-    map.columns = in.number();
-    map.row_dim = static_cast<int>(in.number());
-    map.column_dim = static_cast<int>(in.number());
-    return Distribution::column_map(ranks, std::move(tilings), map);
+    plan::RankColumns columns{ranks, in.number()};
+    if (columns.count < 1 || columns.count > ranks) in.fail("more columns than ranks");
+    columns.row_dim = static_cast<int>(in.number());
+    columns.column_dim = static_cast<int>(in.number());
+    return Distribution::in_columns(std::move(tilings), columns);
   }
   if (kind != "table") in.fail("a distribution of an unknown kind");
   std::vector<std::int32_t> owners = read_list(in, [&] { return static_cast<std::int32_t>(in.number()); });

@@ -24,7 +24,7 @@ Housing Planner::housing_of(const Op& op) const {
 
 /// Tensors placed by an owner table stay in memory.
 void Planner::house(const Op& op, OpPlan& plan) const {
-  plan.housing = plan.space.kind() == Distribution::Kind::kTable ? Housing{} : housing_of(op);
+  plan.housing = plan.space.by_table() ? Housing{} : housing_of(op);
 }
 
 void Planner::note_disk(const PlannedOp& op, const Dead& dead) {

@@ -103,7 +103,6 @@ void append_storage(std::string& text, const TensorDesc& tensor) {
 
 std::string signature_of(const Distribution& distribution) {
   std::string text;
-  append_number(text, static_cast<Index>(distribution.kind()));
   append_number(text, distribution.home());
   for (int k = 0; k < distribution.rank(); ++k) {
     const Tiling& tiling = distribution.tiling(k);
@@ -117,10 +116,8 @@ std::string signature_of(const Distribution& distribution) {
   for (const GridDim& dim : distribution.grid_dims()) {
     text += '|';
     append_number(text, dim.q);
-    append_number(text, dim.shift);
     for (const GridAxis& axis : dim.axes) {
       append_number(text, axis.size);
-      append_number(text, axis.div);
       append_number(text, axis.stride);
     }
   }
@@ -129,12 +126,14 @@ std::string signature_of(const Distribution& distribution) {
     append_number(text, axis.size);
     append_number(text, axis.stride);
   }
-  if (distribution.kind() == Distribution::Kind::kTable) {
+  if (distribution.by_table()) {
+    text += 't';
     append_number(text, static_cast<Index>(distribution.owners().hash()));
   }
-  append_number(text, distribution.columns().columns);
-  append_number(text, distribution.columns().row_dim);
-  append_number(text, distribution.columns().column_dim);
+  if (const std::optional<RankColumns>& columns = distribution.columns()) {
+    text += 'c';
+    for (const Index x : {columns->count, Index{columns->row_dim}, Index{columns->column_dim}}) append_number(text, x);
+  }
   return text;
 }
 

@@ -206,8 +206,8 @@ def of_another_version(case, folder):
     shutil.copytree(case.folder / folder, case.folder / "other")
     for manifest in (case.folder / "other").glob("ck-*/manifest"):
         content = manifest.read_bytes()
-        require(content.startswith(b"tdsl-checkpoint 4\n"), content[:40])
-        manifest.write_bytes(content.replace(b"tdsl-checkpoint 4\n", b"tdsl-checkpoint 3\nwhatever that has\n"))
+        require(content.startswith(b"tdsl-checkpoint 5\n"), content[:40])
+        manifest.write_bytes(content.replace(b"tdsl-checkpoint 5\n", b"tdsl-checkpoint 4\nwhatever that has\n"))
     for name in (".ck-000099.left", "base-000099"):
         (case.folder / "other" / name).mkdir()
     (case.folder / "other/finished").touch()

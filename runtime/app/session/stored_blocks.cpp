@@ -262,7 +262,7 @@ plan::Distribution saved_tiles(const plan::TensorDesc& tensor, Index ranks) {
     }
   }
   if (dealt == dims.size()) return plan::Distribution::single(ranks, std::move(tilings), 0);
-  dims[dealt].axes = {{ranks, 1, 1}};
+  dims[dealt].axes = {{ranks, 1}};
   return plan::Distribution::grid(ranks, std::move(tilings), std::move(dims));
 }
 

@@ -13,7 +13,7 @@ void Answers::expect(const OperationRun& operation) {
   const Index ranks_per_node = operation.planned->plan.ranks_per_node;
   for (TensorInstance* tensor : operation.operands) {
     const plan::Distribution& distribution = tensor->placed.distribution;
-    if (distribution.kind() == plan::Distribution::Kind::kReplicated) continue;
+    if (distribution.everywhere()) continue;
     distribution.for_each_owned(me, [&](const plan::Coord& tile) {
       Index expected = 0;
       if (context_.world.size() > plan::least_tree(ranks_per_node)) {

@@ -127,10 +127,10 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   const bool sized = tensor.desc.sized();
   Need need;
   const Distribution& where = tensor.distribution;
-  const bool replicated = where.kind() == Distribution::Kind::kReplicated;
+  const bool replicated = where.everywhere();
   std::vector<int> label_uses(v.op.labels.size(), 0);
   double union_all = 1, union_own = 1, sum_all = 1, sum_own = 1, pieces_all = 1, pieces_own = 1, panel = 1;
-  const bool by_table = where.kind() == Distribution::Kind::kTable;
+  const bool by_table = where.by_table();
   need.exact = v.exact;
   const bool has_away = tensor.housing.home != Home::kMemory && where.rank() > 0;
   double union_away = has_away ? 1 : 0, sum_away = union_away;
@@ -222,11 +222,10 @@ bool are_equal_or_disjoint(const Need& a, const Need& b) {
 double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank) {
   const Distribution& where = tensor.distribution;
   const std::vector<Intervals> shared = shared_lists(a, b);
-  const double own = where.kind() == Distribution::Kind::kTable
-                         ? measure_owned(where, rank, shared)
-                         : volume_over(shared.size(), [&](std::size_t d) {
-                             return measure_inside(shared[d], owned_elements(where, rank, static_cast<int>(d)));
-                           });
+  const double own =
+      where.by_table() ? measure_owned(where, rank, shared) : volume_over(shared.size(), [&](std::size_t d) {
+        return measure_inside(shared[d], owned_elements(where, rank, static_cast<int>(d)));
+      });
   return volume_over(shared.size(), [&](std::size_t d) { return total(shared[d]); }) - own;
 }
 
@@ -246,7 +245,7 @@ Range loaded_elements(const std::vector<Need>& needs, const RankView& v, const P
   if (tensor.housing.home == Home::kMemory) return loaded;
   for (const Need& need : needs) loaded += need.loaded;
   if (needs.size() == 1 || loaded.hi == 0) return loaded;
-  if (needs.size() == 2 && v.super_blocks == 1 && v.exact && tensor.distribution.kind() != Distribution::Kind::kTable &&
+  if (needs.size() == 2 && v.super_blocks == 1 && v.exact && !tensor.distribution.by_table() &&
       are_equal_or_disjoint(needs[0], needs[1])) {
     const double once = shared_away(needs[0], needs[1], tensor, rank);
     return {std::max(0.0, loaded.lo - once), loaded.hi - once};
@@ -501,7 +500,7 @@ void add_writes(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup
 Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine,
              int threads) {
   Cost cost;
-  const bool by_table = plan.space.kind() == Distribution::Kind::kTable;
+  const bool by_table = plan.space.by_table();
   const double read_once =
       by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
   double touched_bytes = cost.output_expected;
@@ -534,7 +533,7 @@ Range messages_of(const Cost& cost) {
 }
 
 double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
-  if (plan.space.kind() != Distribution::Kind::kTable) return assembled_in(view_of(op, plan, rank), tensors);
+  if (!plan.space.by_table()) return assembled_in(view_of(op, plan, rank), tensors);
   double most = 0;
   for_each_tile(op, plan, rank,
                 [&](const RankView& tile, Index) { most = std::max(most, assembled_in(tile, tensors)); });
@@ -555,14 +554,14 @@ std::vector<Index> rank_sample(const Distribution& space, Index most_sampled) {
     const auto at = std::lower_bound(sample.begin(), sample.end(), rank);
     if (at == sample.end() || *at != rank) sample.insert(at, rank);
   };
-  if (space.kind() == Distribution::Kind::kGrid) {
+  if (space.by_axes()) {
     Index last = space.home();
     for (const GridDim& dim : space.grid_dims()) {
       for (const GridAxis& axis : dim.axes) last += (axis.size - 1) * axis.stride;
     }
     add(space.home() % p);
     add(last % p);
-  } else if (space.kind() == Distribution::Kind::kTable) {
+  } else if (space.by_table()) {
     Index most = 0;
     for (Index rank = 1; rank < p; ++rank) most = space.owned_tiles(rank) > space.owned_tiles(most) ? rank : most;
     add(most);

@@ -20,7 +20,7 @@ int last_cut(const Distribution& tiles) {
 
 double file_writes(const Distribution& tiles, Index rank) {
   const int cut = last_cut(tiles);
-  if (tiles.kind() == Distribution::Kind::kTable) {
+  if (tiles.by_table()) {
     double pieces = 0;
     tiles.for_each_owned(rank, [&](const Coord& tile) {
       double of_tile = tiles.box(tile).empty() ? 0 : 1;

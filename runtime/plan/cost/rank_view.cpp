@@ -1,7 +1,6 @@
 #include "runtime/plan/cost/rank_view.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "runtime/plan/compressed.h"
@@ -76,27 +75,12 @@ namespace {
 /// The rank number relative to the grid's first rank.
 Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x.ranks() + x.ranks()) % x.ranks(); }
 
-/// The grid coordinate whose digits along the axes are those of the rank number; nothing if the axes are not digits of
-/// one number.
-std::optional<Index> coordinate_of(const std::vector<GridAxis>& axes, Index offset) {
-  Index coordinate = 0, size = 1, reach = 1;
-  for (const GridAxis& axis : axes) {
-    coordinate += offset / axis.stride % axis.size * axis.div;
-    size *= axis.size;
-    reach += (axis.size - 1) * axis.div;
-  }
-  for (const GridAxis& axis : axes) {
-    if (coordinate / axis.div % axis.size != offset / axis.stride % axis.size) return std::nullopt;
-  }
-  return reach == size ? std::optional(coordinate) : std::nullopt;
-}
-
 }  // namespace
 
 bool has_part(const Distribution& x, Index rank) {
-  if (x.kind() != Distribution::Kind::kGrid) return true;
+  if (!x.by_axes()) return true;
   Index rest = in_grid(x, rank);
-  const auto take = [&](const GridAxis& axis) { rest -= in_grid(x, rank) / axis.stride % axis.size * axis.stride; };
+  const auto take = [&](const GridAxis& axis) { rest -= axis.coordinate(in_grid(x, rank)) * axis.stride; };
   for (const GridDim& dim : x.grid_dims()) std::for_each(dim.axes.begin(), dim.axes.end(), take);
   std::for_each(x.repeat().begin(), x.repeat().end(), take);
   return rest == 0;
@@ -104,11 +88,10 @@ bool has_part(const Distribution& x, Index rank) {
 
 bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b) {
   return std::all_of(axes.begin(), axes.end(),
-                     [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
+                     [&](const GridAxis& axis) { return axis.coordinate(a) == axis.coordinate(b); });
 }
 
 bool share_copy(const Distribution& x, Index rank, Index other) {
-  if (x.kind() == Distribution::Kind::kReplicated) return rank == other;
   return same_coordinates(x.repeat(), in_grid(x, rank), in_grid(x, other));
 }
 
@@ -119,46 +102,35 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const auto add = [&](Index from, Index to) {
     for (Index t = std::max<Index>(from, 0); t < std::min(to, tiles); ++t) list.push_back(tiling.tile(t));
   };
-  const Index p = x.ranks();
-  switch (x.kind()) {
-    case Distribution::Kind::kTable:  // not a product: tile_pieces.h
-    case Distribution::Kind::kReplicated: add(0, tiles); return list;
-    case Distribution::Kind::kColumnMap: {
-      const Index columns = x.columns().columns;
-      const Index low = p / columns;
-      const Index tall = p % columns;
-      const bool in_tall = rank < tall * (low + 1);
-      const Index height = in_tall ? low + 1 : low;
-      const Index row = in_tall ? rank % (low + 1) : (rank - tall * (low + 1)) % low;
-      const Index first = rank - row;
-      if (d == x.columns().column_dim) {
-        add(first * tiles / p, (first + height) * tiles / p);
-      } else if (d == x.columns().row_dim) {
-        add(row * tiles / height, (row + 1) * tiles / height);
-      } else {
-        add(0, tiles);
-      }
-      return list;
+  if (x.by_table()) {  // not a product: tile_pieces.h
+    add(0, tiles);
+    return list;
+  }
+  if (x.columns()) {
+    const Index p = x.ranks(), low = p / x.columns()->count, tall = p % x.columns()->count;
+    const bool in_tall = rank < tall * (low + 1);
+    const Index height = in_tall ? low + 1 : low;
+    const Index row = in_tall ? rank % (low + 1) : (rank - tall * (low + 1)) % low;
+    const Index first = rank - row;
+    if (d == x.columns()->column_dim) {
+      add(first * tiles / p, (first + height) * tiles / p);
+    } else if (d == x.columns()->row_dim) {
+      add(row * tiles / height, (row + 1) * tiles / height);
+    } else {
+      add(0, tiles);
     }
-    case Distribution::Kind::kGrid: break;
+    return list;
   }
   const Index offset = in_grid(x, rank);
   if (!has_part(x, rank)) return list;
   const GridDim& dim = x.grid_dims()[idx(d)];
-  Index size = 1;
-  for (const GridAxis& axis : dim.axes) size *= axis.size;
-  if (const std::optional<Index> mine = coordinate_of(dim.axes, offset)) {  // every `size`-th run of q tiles
-    const Index first = ((*mine - dim.shift) % size + size) % size;
-    list.reserve(static_cast<std::size_t>(tiles / size + 1));
-    for (Index start = first * dim.q; start < tiles; start += size * dim.q) add(start, start + dim.q);
-    return list;
+  Index size = 1, mine = 0;  // every `size`-th run of q tiles, from the `mine`-th
+  for (const GridAxis& axis : dim.axes) {
+    mine = mine * axis.size + axis.coordinate(offset);
+    size *= axis.size;
   }
-  for (Index start = 0, number = 0; start < tiles; start += dim.q, ++number) {
-    const Index g = (number + dim.shift) % size;
-    bool mine = true;
-    for (const GridAxis& axis : dim.axes) mine = mine && g / axis.div % axis.size == offset / axis.stride % axis.size;
-    if (mine) add(start, start + dim.q);
-  }
+  list.reserve(static_cast<std::size_t>(tiles / size + 1));
+  for (Index start = mine * dim.q; start < tiles; start += size * dim.q) add(start, start + dim.q);
   return list;
 }
 
@@ -329,7 +301,7 @@ Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, co
 Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank) {
   if (!tensor.sized()) return Estimate::exactly(static_cast<double>(where.owned_elements(rank) * tensor.element.bytes));
   const auto blocks = Estimate::exactly(static_cast<double>(where.owned_tiles(rank)));
-  if (tensor.rows != nullptr && where.kind() == Distribution::Kind::kGrid && has_whole_rows(tensor)) {
+  if (tensor.rows != nullptr && where.by_axes() && has_whole_rows(tensor)) {
     if (blocks.hi == 0) return {};
     const Intervals rows = owned_intervals(where, rank, 0);
     Estimate stored, bytes;
@@ -358,7 +330,7 @@ Intervals away_along(const Distribution& where, const Housing& housing, Index ra
 double away_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank) {
   if (housing.home == Home::kMemory || where.rank() == 0 || tensor.sized()) return 0;
   auto bytes = static_cast<double>(tensor.element.bytes);
-  if (where.kind() == Distribution::Kind::kTable) return bytes * static_cast<double>(where.owned_elements(rank));
+  if (where.by_table()) return bytes * static_cast<double>(where.owned_elements(rank));
   bytes *= static_cast<double>(total(away_along(where, housing, rank)));
   for (int d = 1; d < where.rank(); ++d) bytes *= static_cast<double>(total(owned_elements(where, rank, d)));
   return bytes;

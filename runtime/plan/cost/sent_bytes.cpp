@@ -94,7 +94,7 @@ class Carrier {
 
   /// Nothing if boxes are not products, or are fetched in different steps.
   [[nodiscard]] std::optional<CarriedBytes> bytes() {
-    const auto by_table = [](const Distribution& where) { return where.kind() == Distribution::Kind::kTable; };
+    const auto by_table = [](const Distribution& where) { return where.by_table(); };
     bool tables = by_table(plan_.space);
     for (const Access& access : op_.reads) tables = tables || by_table(tensors_(access.tensor).distribution);
     if (tables) return listed_tasks() > kListedTasks ? std::nullopt : listed_bytes();
@@ -105,7 +105,7 @@ class Carrier {
  private:
   [[nodiscard]] double listed_tasks() const {
     return static_cast<double>(plan_.space.tile_count()) * panel_count(op_, plan_) *
-           static_cast<double>(plan_.space.kind() == Distribution::Kind::kReplicated ? p_ : 1);
+           static_cast<double>(plan_.space.everywhere() ? p_ : 1);
   }
 
   /// Ranks that fetch a piece in the same step.
@@ -236,7 +236,7 @@ class Carrier {
   [[nodiscard]] bool add_bytes(const Access& access, CarriedBytes& sum) const {
     const PlacedTensor& tensor = tensors_(access.tensor);
     const Distribution& where = tensor.distribution;
-    if (where.kind() == Distribution::Kind::kReplicated) return true;
+    if (where.everywhere()) return true;
     const bool sized = tensor.desc.sized();
     if (!simple(access) || (sized && !in_one_step(access))) return false;
     std::vector<Classes> lengths, counts;

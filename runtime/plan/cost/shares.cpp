@@ -40,20 +40,18 @@ Boxes nothing(std::size_t ranks, std::size_t dims) {
   return boxes;
 }
 
-Boxes column_shares(const CutSpace& space, const ColumnMap& map, const Mesh& mesh, const std::vector<Index>& ranks) {
-  const Index p = mesh.ranks();
-  std::vector<Tiling> tilings;
-  for (std::size_t d = 0; d < space.extents.size(); ++d) {
-    tilings.push_back(space.tilings[d] ? *space.tilings[d]
-                                       : Tiling::near_equal(space.extents[d], tiles_along(map, p, d)));
-  }
-  const Distribution where = Distribution::column_map(p, std::move(tilings), map);
+/// Boxes of ranks in columns; blocks of other maps are no boxes, and stand for the whole space.
+Boxes shares_of_map(const CutSpace& space, const BlockMap& map, const std::vector<Index>& ranks) {
   Boxes boxes = nothing(ranks.size(), space.extents.size());
+  boxes.has.assign(ranks.size(), 1);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    boxes.has[r] = 1;
     for (std::size_t d = 0; d < boxes.dims; ++d) {
-      const Intervals mine = owned_elements(where, ranks[r], static_cast<int>(d));
-      boxes.at[r * boxes.dims + d] = mine.empty() ? Interval{} : Interval{mine.front().lo, mine.back().hi};
+      Interval& mine = boxes.at[r * boxes.dims + d];
+      mine = {0, space.extents[d]};
+      if (!map.columns || d >= map.blocks.size()) continue;
+      const Tiling tiling = space.tilings[d].value_or(Tiling::near_equal(space.extents[d], map.blocks[d]));
+      const Interval tiles = map.columns->tiles_of(ranks[r], static_cast<int>(d), tiling.tiles());
+      mine = tiles.empty() ? Interval{} : Interval{tiling.tile(tiles.lo).lo, tiling.tile(tiles.hi - 1).hi};
     }
   }
   return boxes;
@@ -71,7 +69,7 @@ Interval share(const std::optional<Tiling>& tiling, Index extent, Index coordina
 }
 
 Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh, const std::vector<Index>& ranks) {
-  if (layout.columns) return column_shares(space, *layout.columns, mesh, ranks);
+  if (layout.map) return shares_of_map(space, *layout.map, ranks);
   Boxes boxes = nothing(ranks.size(), space.extents.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (!takes_part(mesh, layout, ranks[r])) continue;

@@ -207,8 +207,7 @@ double over_own_tiles(const Distribution& table, Index rank, const std::vector<I
 }  // namespace
 
 void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
-  plan.space.kind() == Distribution::Kind::kTable ? for_each_listed(op, plan, rank, f)
-                                                  : for_each_of_product(op, plan, rank, f);
+  plan.space.by_table() ? for_each_listed(op, plan, rank, f) : for_each_of_product(op, plan, rank, f);
 }
 
 bool is_hit(const RankView& tile) {
@@ -247,8 +246,8 @@ Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, 
 }
 
 OwnTiles::OwnTiles(const Distribution& where, Index rank) : where_(&where), rank_(rank) {
-  everything_ = where.kind() == Distribution::Kind::kReplicated;
-  if (everything_ || where.kind() == Distribution::Kind::kTable) return;
+  everything_ = where.everywhere();
+  if (everything_ || where.by_table()) return;
   nothing_ = where.rank() == 0 && !has_part(where, rank);
   for (int d = 0; d < where.rank(); ++d) {
     along_.emplace_back(static_cast<std::size_t>(where.tiling(d).tiles()), false);
@@ -260,7 +259,7 @@ OwnTiles::OwnTiles(const Distribution& where, Index rank) : where_(&where), rank
 
 bool OwnTiles::has(const std::vector<Index>& tile) const {
   if (everything_ || nothing_) return everything_;
-  if (where_->kind() == Distribution::Kind::kTable) {
+  if (where_->by_table()) {
     Index number = 0;
     for (std::size_t d = 0; d < tile.size(); ++d)
       number = number * where_->tiling(static_cast<int>(d)).tiles() + tile[d];

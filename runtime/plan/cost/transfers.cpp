@@ -29,18 +29,17 @@ double boxes_met(const std::vector<Index>& extents, const Boxes& boxes, std::siz
   });
 }
 
-/// Number of other owners' boxes that a rank's box overlaps: one per owner, except where a column map cuts them
+/// Number of other owners' boxes that a rank's box overlaps: one per owner, except where a block map cuts them
 /// further.
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   if (!need.has[r]) return 0;
   if (own.layout.whole())
     return counting::volume(r, need, own.boxes) > 0 ? 0 : 1;  // results of loops have their own shapes
-  double owners = boxes_met(own.tensor.shape, need, r, [&](std::size_t d) {
-    return own.layout.columns ? tiles_along(*own.layout.columns, own.mesh.ranks(), d)
-                              : coordinates(own.mesh, own.layout.cut[d]);
-  });
-  if (own.layout.columns) owners *= 1 - counting::volume(r, need, own.boxes) / std::max(counting::volume(r, need), 1.0);
-  return !own.layout.columns && counting::volume(r, need, own.boxes) > 0 ? owners - 1 : owners;
+  const double owners =
+      boxes_met(own.tensor.shape, need, r, [&](std::size_t d) { return shares_along(own.mesh, own.layout, d); });
+  const double mine = counting::volume(r, need, own.boxes);
+  if (own.layout.map) return owners * (1 - mine / std::max(counting::volume(r, need), 1.0));
+  return mine > 0 ? owners - 1 : owners;
 }
 
 /// Elements of a result in a rank's part of the task space.
@@ -142,11 +141,7 @@ bool same_boxes(const std::vector<Boxes>& a, const std::vector<Boxes>& b) {
 }
 
 double tasks_of(const Layout& layout, const Mesh& mesh) {
-  if (!layout.columns) return 1;
-  const Index p = mesh.ranks();
-  const double tiles =
-      counting::volume_over(layout.cut.size(), [&](std::size_t d) { return tiles_along(*layout.columns, p, d); });
-  return std::ceil(tiles / static_cast<double>(p));
+  return layout.map ? std::ceil(static_cast<double>(layout.map->count()) / static_cast<double>(mesh.ranks())) : 1;
 }
 
 double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs, const DescOf& desc_of) {

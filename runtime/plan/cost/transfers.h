@@ -25,7 +25,7 @@ struct OwnedBoxes {
 
 [[nodiscard]] bool same_boxes(const std::vector<counting::Boxes>& a, const std::vector<counting::Boxes>& b);
 
-/// The tasks of a rank: one, unless a column map cuts its part further.
+/// The tasks of a rank: one, unless a block map cuts its part further.
 [[nodiscard]] double tasks_of(const Layout& layout, const Mesh& mesh);
 
 /// A tensor's descriptor; null: unknown.

@@ -103,10 +103,9 @@ std::map<int, const Op*> deciding_operations(const Region& region) {
 
 std::optional<Layout> fitting_layout(const Op& op, Layout layout, const Mesh& mesh, const PlanInputs& inputs,
                                      std::vector<DroppedAxis>& dropped) {
-  if (layout.columns) {
-    const ColumnMap& map = *layout.columns;
+  if (layout.map && layout.map->columns) {
     const bool fits =
-        carries_columns(op, inputs) && map.columns <= inputs.ranks && map.row_dim < 2 && map.column_dim < 2;
+        carries_columns(op, inputs) && layout.map->columns->row_dim < 2 && layout.map->columns->column_dim < 2;
     return fits ? std::optional(layout) : std::nullopt;
   }
   std::vector<Index> most = most_shares(op, inputs, may_split(op) && layout.cut.size() > op.shape.size());
@@ -201,7 +200,7 @@ std::optional<std::vector<Layout>> AskedLayouts::layouts_on(const Mesh& mesh, co
   const std::vector<std::string> names = of_result ? result_names(op) : slot_names(op);
   const std::string& text = of_result ? asked.result : asked.work;
   std::vector<Layout> layouts;
-  if (std::optional<Layout> layout = parse_layout(text, names, mesh.axes.size())) {
+  if (std::optional<Layout> layout = parse_layout(text, names, mesh)) {
     std::vector<DroppedAxis> dropped;
     layout =
         layout->home < inputs_.ranks ? fitting_layout(op, std::move(*layout), mesh, inputs_, dropped) : std::nullopt;

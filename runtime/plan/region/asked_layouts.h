@@ -22,7 +22,7 @@ namespace tdsl::plan {
 [[nodiscard]] std::string list_of(const std::vector<std::string>& names);
 
 /// The layout of the operation's task space without the axes that its extents cannot carry, dropping the least
-/// significant first; `dropped` receives the slot number and axis of each. Nothing if a column map does not fit.
+/// significant first; `dropped` receives the slot number and axis of each. Nothing if ranks in columns do not fit.
 struct DroppedAxis {
   std::size_t slot = 0;
   std::int8_t axis = 0;

@@ -1,7 +1,6 @@
 #include "runtime/plan/region/choices.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <unordered_map>
@@ -44,29 +43,13 @@ bool small_work(const Op& op) {
   return small_result(op) && points <= kRedundantPoints && points_of(op) * op.flops_per_point <= kRedundantFlops;
 }
 
-/// Limit on the column counts tried.
+/// Limit on the numbers of columns tried.
 constexpr std::size_t kColumnCounts = 8;
 
-/// Adds column maps, for rank counts without a good grid.
-void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
-  if (inputs.reproducible) return;
-  const std::vector<Index> counts = column_counts(op, inputs);
-  // If there are many, picks some at about equal ratios, including the last.
-  std::vector<Index> few;
-  const double ratio = counts.size() <= kColumnCounts
-                           ? 1
-                           : std::pow(static_cast<double>(counts.back()) / static_cast<double>(counts.front()),
-                                      1.0 / (kColumnCounts - 1));
-  for (const Index columns : counts) {
-    if (few.empty() || static_cast<double>(columns) >= 0.999 * ratio * static_cast<double>(few.back()) ||
-        columns == counts.back())
-      few.push_back(columns);
-  }
-  for (const Index columns : few) {
-    for (const ColumnMap& map : {ColumnMap{columns, 0, 1}, ColumnMap{columns, 1, 0}}) {
-      layouts.push_back({std::vector<Axes>(slots), false, 0, map});
-    }
-  }
+/// Adds ranks in columns, for rank counts without a good grid.
+void add_columns(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
+  for (BlockMap& map : column_maps(op, inputs, kColumnCounts))
+    layouts.push_back({std::vector<Axes>(slots), false, 0, std::move(map)});
 }
 
 /// Beyond this many layouts, axes of the mesh are merged.
@@ -166,7 +149,7 @@ class ChoiceBuilder {
     const std::size_t slots = op.shape.size();
     if (site.fixed) return {fixed_layout(op)};
     std::vector<Layout> layouts = few_layouts(mesh_, most_shares(op, inputs_, false));
-    if (!layouts.front().whole()) add_column_maps(layouts, op, inputs_, slots);
+    if (!layouts.front().whole()) add_columns(layouts, op, inputs_, slots);
     const bool one_task = op.op_class == OpClass::kLoop || op.is_one_task();
     if (site.splits ? small_result(op) : small_work(op) || (op.is_source() && small_result(op))) {
       if (may_repeat(op, inputs_)) add_whole(layouts, slots, true, 0);
@@ -248,7 +231,7 @@ class ChoiceBuilder {
     const std::vector<Layout> copies = copy_layouts(mesh_, most_shares(op, inputs_, false));
     for (const int v : limits_.copied[number]) {
       const Layout layout = places[idx(v)].layout;
-      if (layout.whole() || layout.columns || places.size() + copies.size() > limits_.most_places) continue;
+      if (layout.whole() || layout.map || places.size() + copies.size() > limits_.most_places) continue;
       for (const Layout& copy : copies) places.push_back({layout, copy});
     }
   }
@@ -262,7 +245,7 @@ class ChoiceBuilder {
       for (std::size_t k = op.shape.size(); k < slots; ++k) split += layout.cut[k].empty() ? 0 : 1;
       return split > op.most_split_labels();
     });
-    add_column_maps(layouts, op, inputs_, slots);
+    add_columns(layouts, op, inputs_, slots);
     if (small_work(op) || layouts.empty()) {
       if (may_repeat(op, inputs_)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);

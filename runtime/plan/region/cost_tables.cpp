@@ -18,13 +18,10 @@ void append(std::string& text, const Layout& layout) {
   }
   text += layout.repeated ? 'r' : 's';
   if (layout.home != 0) append_number(text, layout.home);
-  if (layout.columns) {
-    text += 'c';
-    append_number(text, layout.columns->columns);
-    append_number(text, layout.columns->row_dim);
-    append_number(text, layout.columns->column_dim);
-  }
-  if (layout.map) text += text_of(*layout.map);
+  if (!layout.map) return;
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < layout.map->blocks.size(); ++d) names.push_back(std::to_string(d));
+  text += text_of(*layout.map, names);
 }
 
 /// All members of an operation that its cost depends on; operands are described by their layouts.

@@ -79,14 +79,14 @@ class FilePlan {
   }
 
   [[nodiscard]] bool repeated(const std::string& text, const std::vector<std::string>& names) const {
-    const std::optional<Layout> layout = parse_layout(text, names, read_.plan.mesh.axes.size());
+    const std::optional<Layout> layout = parse_layout(text, names, read_.plan.mesh);
     return layout && layout->repeated;
   }
 
   /// Drops the parts of the layout that this program's extents cannot carry; false if nothing remains.
   bool fit(std::size_t line, const Op& op, const std::vector<std::string>& names, std::string& text) {
     const Mesh& mesh = read_.plan.mesh;
-    const std::optional<Layout> layout = parse_layout(text, names, mesh.axes.size());
+    const std::optional<Layout> layout = parse_layout(text, names, mesh);
     if (!layout) fail(line, "`" + text + "` is no layout of its dimensions: " + list_of(names));
     if (layout->home >= inputs_.ranks) fail(line, "there is no rank " + std::to_string(layout->home));
     std::vector<DroppedAxis> dropped;

@@ -41,7 +41,7 @@ std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes) {
   const std::size_t corners = ranks.size();
   for (std::size_t k = 0; k < corners; ++k) {
     const bool first_node = std::all_of(mesh.axes.begin(), mesh.axes.end(), [&](const MeshAxis& axis) {
-      return (whole_nodes && axis.inside_node) || ranks[k] / axis.stride % axis.size == 0;
+      return (whole_nodes && axis.inside_node) || axis.coordinate(ranks[k]) == 0;
     });
     if (first_node) ranks.push_back(ranks[k] + middle);
   }

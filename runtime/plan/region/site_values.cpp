@@ -19,9 +19,7 @@ constexpr std::size_t kTried = 4;
 
 /// Layouts that differ only in the order of axes or in the number of a rank look alike to users.
 bool look_alike(const Mesh& mesh, const Layout& a, const Layout& b) {
-  if (a.repeated != b.repeated || a.columns.has_value() != b.columns.has_value() || a.cut.size() != b.cut.size())
-    return false;
-  if (a.columns) return a.columns->columns == b.columns->columns && a.columns->row_dim == b.columns->row_dim;
+  if (a.repeated != b.repeated || a.map != b.map || a.cut.size() != b.cut.size()) return false;
   for (std::size_t d = 0; d < a.cut.size(); ++d) {
     if (coordinates(mesh, a.cut[d]) != coordinates(mesh, b.cut[d])) return false;
   }

@@ -64,6 +64,12 @@ class Reader {
     rest_.remove_prefix(wanted.size());
     return true;
   }
+  /// The position of the name that extends to `end`.
+  std::optional<int> name(const std::vector<std::string>& names, std::string_view end) {
+    const auto found = std::find(names.begin(), names.end(), rest_.substr(0, rest_.find(end)));
+    if (found == names.end() || !take(*found) || !take(end)) return std::nullopt;
+    return static_cast<int>(found - names.begin());
+  }
   std::optional<Index> number() {
     Index value = 0;
     const auto result = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
@@ -102,6 +108,15 @@ std::optional<BlockMap> parse_cyclic(Reader text, std::size_t dimensions) {
   return text.ended() ? std::optional(std::move(map)) : std::nullopt;
 }
 
+std::optional<BlockMap> parse_columns(Reader text, const std::vector<std::string>& names, Index ranks) {
+  const auto count = text.number();
+  if (!count || *count < 1 || *count > ranks || !text.take(" (")) return std::nullopt;
+  const auto row = text.name(names, ", ");
+  const auto column = row ? text.name(names, ")") : row;
+  if (!column || *row == *column || !text.ended()) return std::nullopt;
+  return block_map(RankColumns{ranks, *count, *row, *column});
+}
+
 std::optional<BlockMap> parse_table(Reader text, std::size_t dimensions) {
   BlockMap map;
   const auto blocks = text.numbers(dimensions);
@@ -123,6 +138,37 @@ std::optional<BlockMap> parse_table(Reader text, std::size_t dimensions) {
 
 }  // namespace
 
+Index RankColumns::height(Index column) const { return ranks / count + (column < ranks % count ? 1 : 0); }
+
+Index RankColumns::first_rank(Index column) const { return column * (ranks / count) + std::min(column, ranks % count); }
+
+Index RankColumns::column_of(Index rank) const {
+  const Index low = ranks / count, tall = ranks % count;
+  return rank < tall * (low + 1) ? rank / (low + 1) : tall + (rank - tall * (low + 1)) / low;
+}
+
+Interval RankColumns::tiles_of(Index rank, int d, Index tiles) const {
+  if (d != row_dim && d != column_dim) return {0, tiles};
+  const Index column = column_of(rank), first = first_rank(column), shares = height(column);
+  if (d == row_dim) return {(rank - first) * tiles / shares, (rank - first + 1) * tiles / shares};
+  return {first * tiles / ranks, (first + shares) * tiles / ranks};
+}
+
+Index RankColumns::owner(Index row, Index rows, Index column, Index columns) const {
+  const auto tiles = [&](Index c) { return tiles_of(first_rank(c), column_dim, columns); };
+  Index c = column_of(std::min(ranks - 1, column * ranks / columns));
+  while (tiles(c).lo > column) --c;
+  while (tiles(c).hi <= column) ++c;
+  // The rank whose rows [r n / h, (r+1) n / h) include this one.
+  return first_rank(c) + ((row + 1) * height(c) + rows - 1) / rows - 1;
+}
+
+Index RankColumns::blocks(int d) const {
+  const Index low = ranks / count;
+  if (d == row_dim) return ranks % count == 0 ? low : low * (low + 1);
+  return d == column_dim ? ranks : 1;
+}
+
 Index BlockMap::count() const {
   Index n = 1;
   for (const Index b : blocks) n *= b;
@@ -130,6 +176,10 @@ Index BlockMap::count() const {
 }
 
 Index BlockMap::owner(const std::vector<Index>& block, Index ranks) const {
+  if (columns) {
+    const auto row = idx(columns->row_dim), column = idx(columns->column_dim);
+    return columns->owner(block[row], blocks[row], block[column], blocks[column]);
+  }
   if (!cyclic()) {
     const std::vector<Index> strides = strides_of(blocks);
     Index number = 0;
@@ -140,6 +190,13 @@ Index BlockMap::owner(const std::vector<Index>& block, Index ranks) const {
   Index rank = first;
   for (std::size_t d = 0; d < over.size(); ++d) rank += block[d] % over[d] * strides[d];
   return rank % ranks;
+}
+
+BlockMap block_map(const RankColumns& columns) {
+  BlockMap map;
+  map.columns = columns;
+  for (int d = 0; d <= std::max(columns.row_dim, columns.column_dim); ++d) map.blocks.push_back(columns.blocks(d));
+  return map;
 }
 
 BlockMap block_map(std::vector<Index> blocks, std::vector<std::int32_t> owners, Index ranks) {
@@ -164,7 +221,11 @@ BlockMap block_map(std::vector<Index> blocks, std::vector<std::int32_t> owners, 
   return used <= ranks && says_the_same(cyclic, table, ranks) ? cyclic : table;
 }
 
-std::string text_of(const BlockMap& map) {
+std::string text_of(const BlockMap& map, const std::vector<std::string>& names) {
+  if (map.columns) {
+    return "columns " + std::to_string(map.columns->count) + " (" + names[idx(map.columns->row_dim)] + ", " +
+           names[idx(map.columns->column_dim)] + ")";
+  }
   if (map.cyclic()) {
     return "cyclic " + joined(map.blocks) + " on " + joined(map.over) +
            (map.first > 0 ? " from " + std::to_string(map.first) : "");
@@ -179,10 +240,11 @@ std::string text_of(const BlockMap& map) {
   return text;
 }
 
-std::optional<BlockMap> parse_block_map(std::string_view text, std::size_t dimensions) {
+std::optional<BlockMap> parse_block_map(std::string_view text, const std::vector<std::string>& names, Index ranks) {
   Reader reader(text);
-  if (reader.take("cyclic ")) return parse_cyclic(reader, dimensions);
-  if (reader.take("table ")) return parse_table(reader, dimensions);
+  if (reader.take("cyclic ")) return parse_cyclic(reader, names.size());
+  if (reader.take("columns ")) return parse_columns(reader, names, ranks);
+  if (reader.take("table ")) return parse_table(reader, names.size());
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/plan/space/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "runtime/plan/cost/file_writes.h"
@@ -75,20 +76,11 @@ void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& build
     const PlacedTensor* placed = operands.placed(access.tensor);
     if (placed == nullptr || is_scalar(access)) continue;
     const Distribution& where = placed->distribution;
-    if (where.kind() != Distribution::Kind::kGrid || where.tile_count() != 1) continue;
+    if (!where.by_axes() || where.everywhere() || where.tile_count() != 1) continue;
     const Index owner = where.owner(where.coord(0), 0);
     if (places.insert(owner).second) list.push_back(builder.single(owner, "where an operand lies"));
   }
   list.push_back(builder.single(inputs.ranks == 1 ? 0 : home_of(op, inputs.ranks), "a loop is one task"));
-}
-
-void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op,
-                     const PlanInputs& inputs) {
-  if (builder.cuts() || op.base >= 0) return;  // its balance needs numbers of tiles that suit the ranks
-  for (const Index columns : column_counts(op, inputs)) {
-    list.push_back(builder.column_map({columns, 0, 1}));
-    list.push_back(builder.column_map({columns, 1, 0}));
-  }
 }
 
 /// Rows are not gathered if a rank writes fewer pieces than this, or pieces of at least kLongWrite bytes.
@@ -126,14 +118,27 @@ bool carries_columns(const Op& op, const PlanInputs& inputs) {
          !op.is_uncut(0) && !op.is_uncut(1);
 }
 
-std::vector<Index> column_counts(const Op& op, const PlanInputs& inputs) {
+std::vector<BlockMap> column_maps(const Op& op, const PlanInputs& inputs, std::size_t most) {
   const Index p = inputs.ranks;
+  if (inputs.reproducible || p < 4 || !carries_columns(op, inputs) || op.out[0].label < 0 || op.out[1].label < 0)
+    return {};
   std::vector<Index> counts;
-  if (p < 4 || !carries_columns(op, inputs) || op.out[0].label < 0 || op.out[1].label < 0) return counts;
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
     if (p % columns != 0) counts.push_back(columns);
   }
-  return counts;
+  const double ratio = counts.size() <= most
+                           ? 1
+                           : std::pow(static_cast<double>(counts.back()) / static_cast<double>(counts.front()),
+                                      1.0 / static_cast<double>(most - 1));
+  std::vector<BlockMap> maps;
+  double last = 0;
+  for (const Index count : counts) {
+    if (static_cast<double>(count) < 0.999 * ratio * last && count != counts.back()) continue;
+    last = static_cast<double>(count);
+    maps.push_back(block_map(RankColumns{p, count, 0, 1}));
+    maps.push_back(block_map(RankColumns{p, count, 1, 0}));
+  }
+  return maps;
 }
 
 Index home_of(const Op& op, Index ranks) {
@@ -301,7 +306,9 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
   if (op.shape.empty() && op.combine == Combine::kNone)
     list.push_back(builder.single(home_of(op, inputs.ranks), "one result"));
   add_grids(list, builder, op, inputs);
-  add_column_maps(list, builder, op, inputs);
+  for (const BlockMap& map : op.base < 0 ? column_maps(op, inputs, SIZE_MAX) : std::vector<BlockMap>{}) {
+    if (std::optional<Candidate> c = builder.realise(map)) list.push_back(std::move(*c));
+  }
   if (list.empty()) list.push_back(builder.single(home_of(op, inputs.ranks), "too small to share"));
   return list;
 }

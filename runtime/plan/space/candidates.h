@@ -40,11 +40,11 @@ struct Operands {
 [[nodiscard]] std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs,
                                                const Operands& operands);
 
-/// True if extents and tiles of the operation's result permit a column map over all ranks.
+/// True if extents and tiles of the operation's result permit ranks in columns.
 [[nodiscard]] bool carries_columns(const Op& op, const PlanInputs& inputs);
-/// Numbers of columns for column maps whose columns differ in their numbers of ranks (others are grids); none if the
-/// operation permits no column map.
-[[nodiscard]] std::vector<Index> column_counts(const Op& op, const PlanInputs& inputs);
+/// Maps of the operation's result to all ranks in columns that differ in their numbers of ranks (others are grids);
+/// none if the operation permits none. At most about `most` column counts, at equal ratios.
+[[nodiscard]] std::vector<BlockMap> column_maps(const Op& op, const PlanInputs& inputs, std::size_t most);
 
 /// The rank that owns a tiny tensor: a hash of the operation that defines it, excluding names.
 [[nodiscard]] Index home_of(const Op& op, Index ranks);

@@ -1,5 +1,6 @@
 #include "runtime/plan/space/distribution.h"
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -9,20 +10,14 @@ namespace tdsl::plan {
 
 namespace {
 /// Distinct grid coordinates of the tiles in `tiles`, in order of first appearance.
-std::vector<Index> coordinates_of(Interval tiles, Index q, Index shift, Index size) {
+std::vector<Index> coordinates_of(Interval tiles, Index q, Index size) {
   std::vector<Index> found;
   if (tiles.empty()) return found;
   const Index first = tiles.lo / q;
   const Index last = (tiles.hi - 1) / q;
   const Index count = std::min(last - first + 1, size);
-  for (Index k = 0; k < count; ++k) found.push_back((first + k + shift) % size);
+  for (Index k = 0; k < count; ++k) found.push_back((first + k) % size);
   return found;
-}
-
-Index rank_part(const GridDim& dim, Index coordinate) {
-  Index part = 0;
-  for (const GridAxis& axis : dim.axes) part += (coordinate / axis.div) % axis.size * axis.stride;
-  return part;
 }
 
 /// Row-major numbers of the tiles of a nonempty box.
@@ -43,6 +38,17 @@ void for_each_number(const std::vector<Tiling>& tilings, const TileBox& box, F&&
   }
 }
 
+/// A dimension of a cyclic map, cut into this many tiles.
+GridDim cyclic_dim(const BlockMap& map, std::size_t slot, Index tiles) {
+  GridDim dim;
+  if (map.over[slot] == 1) return dim;
+  Index stride = 1;
+  for (std::size_t s = slot + 1; s < map.over.size(); ++s) stride *= map.over[s];
+  dim.axes.push_back({map.over[slot], stride});
+  dim.q = tiles / map.blocks[slot];
+  return dim;
+}
+
 }  // namespace
 
 Index GridDim::size() const {
@@ -51,10 +57,22 @@ Index GridDim::size() const {
   return n;
 }
 
+Index GridDim::coordinate(Index rank) const {
+  Index at = 0;
+  for (const GridAxis& axis : axes) at = at * axis.size + axis.coordinate(rank);
+  return at;
+}
+
+Index GridDim::rank_part(Index coordinate) const {
+  Index part = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); coordinate /= (axis++)->size)
+    part += coordinate % axis->size * axis->stride;
+  return part;
+}
+
 Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home,
                                 std::vector<GridAxis> repeat) {
   Distribution d;
-  d.kind_ = Kind::kGrid;
   d.ranks_ = ranks;
   d.home_ = home;
   d.tilings_ = std::move(tilings);
@@ -68,31 +86,56 @@ Distribution Distribution::single(Index ranks, std::vector<Tiling> tilings, Inde
   return grid(ranks, std::move(tilings), std::vector<GridDim>(n), home);
 }
 
-Distribution Distribution::column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map) {
+Distribution Distribution::in_columns(std::vector<Tiling> tilings, const RankColumns& columns) {
   Distribution d;
-  d.kind_ = Kind::kColumnMap;
-  d.ranks_ = ranks;
+  d.ranks_ = columns.ranks;
   d.tilings_ = std::move(tilings);
-  d.columns_ = map;
+  d.columns_ = columns;
   return d;
 }
 
 Distribution Distribution::replicated(Index ranks, std::vector<Tiling> tilings) {
-  Distribution d;
-  d.kind_ = Kind::kReplicated;
-  d.ranks_ = ranks;
-  d.tilings_ = std::move(tilings);
-  return d;
+  const std::size_t n = tilings.size();
+  return grid(ranks, std::move(tilings), std::vector<GridDim>(n), 0, {{ranks, 1}});
 }
 
 Distribution Distribution::table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners) {
   Distribution d;
-  d.kind_ = Kind::kTable;
   d.ranks_ = ranks;
   d.tilings_ = std::move(tilings);
   d.table_.shared = std::make_shared<const OwnerTable>(ranks, std::move(owners));
   if (d.owners().size() != d.tile_count()) throw std::logic_error("owner table has the wrong length");
   return d;
+}
+
+Distribution Distribution::mapped(Index ranks, std::vector<Tiling> tilings, const BlockMap& map,
+                                  const std::vector<int>& dims) {
+  if (map.columns) {
+    const auto tile_dim = [&](int d) {
+      return static_cast<int>(std::find(dims.begin(), dims.end(), d) - dims.begin());
+    };
+    return in_columns(std::move(tilings),
+                      {ranks, map.columns->count, tile_dim(map.columns->row_dim), tile_dim(map.columns->column_dim)});
+  }
+  if (map.cyclic()) {
+    std::vector<GridDim> grid_dims;
+    for (std::size_t d = 0; d < tilings.size(); ++d)
+      grid_dims.push_back(dims[d] < 0 ? GridDim{} : cyclic_dim(map, idx(dims[d]), tilings[d].tiles()));
+    return grid(ranks, std::move(tilings), std::move(grid_dims), map.first % ranks);
+  }
+  std::vector<std::int32_t> owners;
+  std::vector<Index> block(map.blocks.size(), 0);
+  Index count = 1;
+  for (const Tiling& tiling : tilings) count *= tiling.tiles();
+  owners.reserve(static_cast<std::size_t>(count));
+  for (Index tile = 0; tile < count; ++tile) {
+    Index rest = tile;
+    for (std::size_t d = tilings.size(); d-- > 0; rest /= tilings[d].tiles()) {
+      if (dims[d] >= 0) block[idx(dims[d])] = rest % tilings[d].tiles() * map.blocks[idx(dims[d])] / tilings[d].tiles();
+    }
+    owners.push_back(static_cast<std::int32_t>(map.owner(block, ranks)));
+  }
+  return table(ranks, std::move(tilings), std::move(owners));
 }
 
 Index Distribution::tile_count() const {
@@ -102,79 +145,32 @@ Index Distribution::tile_count() const {
 }
 
 Index Distribution::copies() const {
-  if (kind_ == Kind::kReplicated) return ranks_;
   Index n = 1;
   for (const GridAxis& axis : repeat_) n *= axis.size;
   return n;
 }
 
 Index Distribution::fibre(Index rank) const {
-  if (kind_ == Kind::kReplicated) return rank;
-  const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
   Index part = 0;
-  for (const GridAxis& axis : repeat_) part += offset / axis.stride % axis.size * axis.stride;
+  for (const GridAxis& axis : repeat_) part += axis.coordinate(in_grid(rank)) * axis.stride;
   return part;
 }
 
 Distribution Distribution::one_copy() const {
-  if (kind_ == Kind::kReplicated) return single(ranks_, tilings_, 0);
   Distribution d = *this;
   d.repeat_.clear();
   return d;
 }
 
-// Columns: p ranks in C columns; the first p mod C columns hold one rank more.
-Index Distribution::column_height(Index c) const {
-  return ranks_ / columns_.columns + (c < ranks_ % columns_.columns ? 1 : 0);
-}
-Index Distribution::column_first_rank(Index c) const {
-  return c * (ranks_ / columns_.columns) + std::min(c, ranks_ % columns_.columns);
-}
-// Column c takes its ranks' share of the tiles: [first rank, first rank + height) / p of them.
-Interval Distribution::column_tiles(Index c) const {
-  const Index n = tiling(columns_.column_dim).tiles();
-  const Index first = column_first_rank(c);
-  return {first * n / ranks_, (first + column_height(c)) * n / ranks_};
-}
-Interval Distribution::row_tiles(Index c, Index r) const {
-  const Index n = tiling(columns_.row_dim).tiles();
-  const Index height = column_height(c);
-  return {r * n / height, (r + 1) * n / height};
-}
-Index Distribution::column_of_rank(Index rank) const {
-  const Index low = ranks_ / columns_.columns;
-  const Index tall = ranks_ % columns_.columns;
-  return rank < tall * (low + 1) ? rank / (low + 1) : tall + (rank - tall * (low + 1)) / low;
-}
-Index Distribution::column_of_tile(Index t) const {
-  Index c = column_of_rank(std::min(ranks_ - 1, t * ranks_ / tiling(columns_.column_dim).tiles()));
-  while (column_tiles(c).lo > t) --c;
-  while (column_tiles(c).hi <= t) ++c;
-  return c;
-}
-
-Index Distribution::grid_coordinate(int d, Index tile) const {
-  const GridDim& dim = grid_[idx(d)];
-  return (tile / dim.q + dim.shift) % dim.size();
-}
-
 Index Distribution::owner(const Coord& tile, Index me) const {
-  switch (kind_) {
-    case Kind::kReplicated: return me;
-    case Kind::kTable: return owners().owner(linear(tile));
-    case Kind::kColumnMap: {
-      const Index c = column_of_tile(tile[columns_.column_dim]);
-      const Index n = tiling(columns_.row_dim).tiles();
-      const Index height = column_height(c);
-      // The row whose range [r n / h, (r+1) n / h) holds the tile.
-      const Index r = ((tile[columns_.row_dim] + 1) * height + n - 1) / n - 1;
-      return column_first_rank(c) + r;
-    }
-    case Kind::kGrid: break;
+  if (by_table()) return owners().owner(linear(tile));
+  if (columns_) {
+    const int row = columns_->row_dim, column = columns_->column_dim;
+    return columns_->owner(tile[row], tiling(row).tiles(), tile[column], tiling(column).tiles());
   }
   Index rank = home_ + fibre(me);
   for (int d = 0; d < this->rank(); ++d) {
-    if (!grid_[idx(d)].axes.empty()) rank += rank_part(grid_[idx(d)], grid_coordinate(d, tile[d]));
+    if (const GridDim& dim = grid_[idx(d)]; !dim.axes.empty()) rank += dim.rank_part(tile[d] / dim.q);
   }
   return rank % ranks_;
 }
@@ -183,21 +179,19 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
   for (int d = 0; d < rank(); ++d) {
     if (box[d].empty()) return;
   }
-  if (kind_ == Kind::kReplicated) {
-    for (Index r = 0; r < ranks_; ++r) f(r);
-    return;
-  }
-  if (kind_ == Kind::kColumnMap) {
-    const Interval columns = box[columns_.column_dim];
-    for (Index c = column_of_tile(columns.lo); c < columns_.columns && column_tiles(c).lo < columns.hi; ++c) {
-      if (intersect(column_tiles(c), columns).empty()) continue;
-      for (Index r = 0; r < column_height(c); ++r) {
-        if (!intersect(row_tiles(c, r), box[columns_.row_dim]).empty()) f(column_first_rank(c) + r);
+  if (columns_) {
+    const auto meets = [&](Index r, int d) {
+      return !intersect(columns_->tiles_of(r, d, tiling(d).tiles()), box[d]).empty();
+    };
+    for (Index c = 0; c < columns_->count; ++c) {
+      const Index first = columns_->first_rank(c), end = first + columns_->height(c);
+      for (Index r = meets(first, columns_->column_dim) ? first : end; r < end; ++r) {
+        if (meets(r, columns_->row_dim)) f(r);
       }
     }
     return;
   }
-  if (kind_ == Kind::kTable) {
+  if (by_table()) {
     std::set<Index> found;
     for_each_number(tilings_, box, [&](Index tile) { found.insert(owners().owner(tile)); });
     for (Index r : found) f(r);
@@ -215,10 +209,10 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
     const GridDim& dim = grid_[idx(d)];
     if (dim.axes.empty()) continue;
     std::vector<Index> next;
-    const std::vector<Index> coordinates = coordinates_of(box[d], dim.q, dim.shift, dim.size());
+    const std::vector<Index> coordinates = coordinates_of(box[d], dim.q, dim.size());
     next.reserve(ranks.size() * coordinates.size());
     for (Index r : ranks) {
-      for (Index g : coordinates) next.push_back(r + rank_part(dim, g));
+      for (Index g : coordinates) next.push_back(r + dim.rank_part(g));
     }
     ranks = std::move(next);
   }
@@ -231,49 +225,28 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
   const auto add = [&](Interval range) {
     for (Index t = range.lo; t < range.hi; ++t) tiles.push_back(t);
   };
-  switch (kind_) {
-    case Kind::kTable: throw std::logic_error("a table's tiles are not a product");
-    case Kind::kReplicated: add({0, n}); return tiles;
-    case Kind::kColumnMap: {
-      const Index c = column_of_rank(rank);
-      if (d == columns_.column_dim) {
-        add(column_tiles(c));
-      } else if (d == columns_.row_dim) {
-        add(row_tiles(c, rank - column_first_rank(c)));
-      } else {
-        add({0, n});
-      }
-      return tiles;
-    }
-    case Kind::kGrid: break;
+  if (by_table()) throw std::logic_error("a table's tiles are not a product");
+  if (columns_) {
+    add(columns_->tiles_of(rank, d, n));
+    return tiles;
   }
   const GridDim& dim = grid_[idx(d)];
-  // The coordinate that this rank would have: axes partition the rank number, so each follows from its stride.
-  const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
-  // A rank that is not reachable from coordinates of other dimensions and copies owns nothing.
+  const Index offset = in_grid(rank);
+  // A rank that is not reachable from coordinates of all dimensions and copies owns nothing.
   Index rebuilt = fibre(rank);
-  for (const GridDim& other : grid_) {
-    for (const GridAxis& axis : other.axes) rebuilt += offset / axis.stride % axis.size * axis.stride;
-  }
+  for (const GridDim& other : grid_) rebuilt += other.rank_part(other.coordinate(offset));
   if (rebuilt != offset) return tiles;
   if (dim.axes.empty()) {
     add({0, n});
     return tiles;
   }
-  const Index size = dim.size();
-  for (Index g = 0; g < size; ++g) {
-    bool mine = true;
-    for (const GridAxis& axis : dim.axes) mine = mine && (g / axis.div) % axis.size == offset / axis.stride % axis.size;
-    if (!mine) continue;
-    const Index first = ((g - dim.shift) % size + size) % size;
-    for (Index start = first * dim.q; start < n; start += size * dim.q) add({start, std::min(n, start + dim.q)});
-  }
-  std::sort(tiles.begin(), tiles.end());
+  for (Index start = dim.coordinate(offset) * dim.q; start < n; start += dim.size() * dim.q)
+    add({start, std::min(n, start + dim.q)});
   return tiles;
 }
 
 void Distribution::for_each_owned(Index rank, const std::function<void(const Coord&)>& f) const {
-  if (kind_ == Kind::kTable) {
+  if (by_table()) {
     for (const std::int32_t t : owners().tiles_of(rank)) f(coord(t));
     return;
   }
@@ -322,7 +295,7 @@ void Distribution::for_each_owned_in(const TileBox& box, Index rank, const std::
 
 Index Distribution::owned_tiles(Index rank) const {
   Index n = 0;
-  if (kind_ == Kind::kTable) return static_cast<Index>(owners().tiles_of(rank).size());
+  if (by_table()) return static_cast<Index>(owners().tiles_of(rank).size());
   if (this->rank() == 0) {
     for_each_owned(rank, [&](const Coord&) { ++n; });
     return n;
@@ -334,7 +307,7 @@ Index Distribution::owned_tiles(Index rank) const {
 
 Index Distribution::owned_elements(Index rank) const {
   Index n = 0;
-  if (kind_ == Kind::kTable || this->rank() == 0) {
+  if (by_table() || this->rank() == 0) {
     for_each_owned(rank, [&](const Coord& c) { n += box(c).volume(); });
     return n;
   }
@@ -382,14 +355,12 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
   std::string tiles;
   for (int d = 0; d < rank(); ++d) tiles += (d > 0 ? "x" : "") + std::to_string(tiling(d).tiles());
   if (rank() == 0) tiles = "1";
+  if (everywhere()) return "on every rank";
   const std::string suffix = " of " + tiles + (tiles == "1" ? " tile" : " tiles");
-  switch (kind_) {
-    case Kind::kReplicated: return "on every rank";
-    case Kind::kTable: return "table" + suffix;
-    case Kind::kColumnMap:
-      return std::to_string(columns_.columns) + " columns along " + name(columns_.column_dim) + ", rows along " +
-             name(columns_.row_dim) + suffix;
-    case Kind::kGrid: break;
+  if (by_table()) return "table" + suffix;
+  if (columns_) {
+    return std::to_string(columns_->count) + " columns along " + name(columns_->column_dim) + ", rows along " +
+           name(columns_->row_dim) + suffix;
   }
   std::string axes;
   for (int d = 0; d < rank(); ++d) {

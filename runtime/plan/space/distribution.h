@@ -3,16 +3,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/plan/space/index.h"
+#include "runtime/plan/space/mesh.h"
 #include "runtime/plan/space/owner_table.h"
 
 // Placement is a function, not a table. A Distribution cuts the dimensions of a tensor (equally: of the space of an
 // operation's output tiles) into tiles and computes the owner of each tile by arithmetic.
 //
-//   Grid        a processor grid over some dimensions: tile t of dimension d has grid coordinate ((t div q) + s) mod G;
+//   Grid        a processor grid over some dimensions: tile t of dimension d has grid coordinate (t div q) mod G;
 //               the rank is `home` plus the coordinates' strides. 2 x 3 ranks over (i, j), q = 1:
 //                     j tiles  0 1 2 0 1
 //                  i tile 0    0 1 2 0 1
@@ -22,37 +23,23 @@
 //                     j tiles  0   1
 //                  i tile 0   0,1 2,3      ranks 0 2 4 6 share one copy, ranks 1 3 5 7 the other:
 //                  i tile 1   4,5 6,7      each copy is a *fibre*, and a rank reads from the owner in its own
-//   ColumnMap   two dimensions, p ranks in C columns of floor(p/C) or ceil(p/C) ranks, each column as wide as its share
-//               (in tiles): rows are cut anew in every column.
-//   Replicated  every rank owns every tile.
+//               With a repeat axis of all ranks, every rank owns every tile.
+//   Columns     two dimensions cut among ranks in columns (RankColumns): rows are cut anew in every column.
 //   Table       an explicit owner per tile, for irregular parts (owner_table.h; shared, immutable).
+// Columns and tables, and grids whose tiles are dealt out in turn, come from block maps (block_map.h).
 
 namespace tdsl::plan {
 
-/// A grid axis: `size` processes. The dimension's grid coordinate g (0 <= g < product of its axes' sizes) has axis
-/// coordinate (g div `div`) mod `size`, which contributes `stride` times itself to the rank.
-struct GridAxis {
-  Index size = 1;
-  Index div = 1;
-  Index stride = 1;
-  friend bool operator==(const GridAxis&, const GridAxis&) = default;
-};
-
-/// How tiles of one dimension map to the dimension's grid coordinate.
+/// How tiles of one dimension map to ranks: the grid coordinate of tile t is (t div q) mod size, and its digits are the
+/// coordinates along the axes.
 struct GridDim {
-  std::vector<GridAxis> axes;  ///< none: the dimension is not split
-  Index q = 1;                 ///< consecutive tiles per coordinate before it advances
-  Index shift = 0;
+  std::vector<GridAxis> axes;        ///< most significant first; none: the dimension is not split
+  Index q = 1;                       ///< consecutive tiles per coordinate before it advances
   [[nodiscard]] Index size() const;  ///< product of the axes' sizes
+  /// The grid coordinate of a rank, and the part of the rank's number that the coordinate contributes.
+  [[nodiscard]] Index coordinate(Index rank) const;
+  [[nodiscard]] Index rank_part(Index coordinate) const;
   friend bool operator==(const GridDim&, const GridDim&) = default;
-};
-
-/// The column map of p ranks over dimensions `row_dim` and `column_dim` of the tile space.
-struct ColumnMap {
-  Index columns = 1;
-  int row_dim = 0;
-  int column_dim = 1;
-  friend bool operator==(const ColumnMap&, const ColumnMap&) = default;
 };
 
 /// A half-open box of tile numbers.
@@ -65,47 +52,54 @@ struct TileBox {
 
 class Distribution {
  public:
-  enum class Kind : std::uint8_t { kGrid, kColumnMap, kReplicated, kTable };
-
   Distribution() = default;
-  /// `repeat`: axes with a copy per coordinate (size and stride; div is 1).
+  /// `repeat`: axes with a copy per coordinate.
   [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims,
                                          Index home = 0, std::vector<GridAxis> repeat = {});
   /// Everything on one rank.
   [[nodiscard]] static Distribution single(Index ranks, std::vector<Tiling> tilings, Index home);
-  [[nodiscard]] static Distribution column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map);
+  /// Ranks in columns over two dimensions.
+  [[nodiscard]] static Distribution in_columns(std::vector<Tiling> tilings, const RankColumns& columns);
+  /// A copy of everything on every rank.
   [[nodiscard]] static Distribution replicated(Index ranks, std::vector<Tiling> tilings);
   /// An owner per tile, row-major.
   [[nodiscard]] static Distribution table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners);
+  /// Tiles that are whole parts of a map's blocks. `dims`: the map's dimension of every tile dimension, or -1.
+  [[nodiscard]] static Distribution mapped(Index ranks, std::vector<Tiling> tilings, const BlockMap& map,
+                                           const std::vector<int>& dims);
 
-  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] bool by_table() const { return table_.shared != nullptr; }
+  [[nodiscard]] bool by_axes() const { return !by_table() && !columns_; }
+  /// Nothing for grids and tables.
+  [[nodiscard]] const std::optional<RankColumns>& columns() const { return columns_; }
   [[nodiscard]] Index ranks() const { return ranks_; }
   [[nodiscard]] int rank() const { return static_cast<int>(tilings_.size()); }
   [[nodiscard]] const Tiling& tiling(int d) const { return tilings_[static_cast<std::size_t>(d)]; }
   [[nodiscard]] const std::vector<Tiling>& tilings() const { return tilings_; }
   [[nodiscard]] const std::vector<GridDim>& grid_dims() const { return grid_; }
   [[nodiscard]] const std::vector<GridAxis>& repeat() const { return repeat_; }
-  [[nodiscard]] const ColumnMap& columns() const { return columns_; }
   [[nodiscard]] Index home() const { return home_; }
-  /// The table of a kTable.
+  /// The table; only with by_table().
   [[nodiscard]] const OwnerTable& owners() const { return *table_.shared; }
   [[nodiscard]] Index tile_count() const;
 
   /// Number of ranks that own each tile.
   [[nodiscard]] Index copies() const;
+  /// True if every rank has a copy of everything.
+  [[nodiscard]] bool everywhere() const { return !repeat_.empty() && copies() == ranks_; }
   /// The copy that the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have
-  /// equal numbers (for kReplicated every rank has its own; without copies all are equal).
+  /// equal numbers (without copies all are equal).
   [[nodiscard]] Index fibre(Index rank) const;
   /// The same tiles, owned only by the ranks of the first copy.
   [[nodiscard]] Distribution one_copy() const;
 
-  /// The rank that owns the tile in the fibre of `me`; for kReplicated `me`.
+  /// The rank that owns the tile in the fibre of `me`.
   [[nodiscard]] Index owner(const Coord& tile, Index me = 0) const;
   [[nodiscard]] bool owns(Index rank, const Coord& tile) const { return owner(tile, rank) == rank; }
   /// Every rank that owns at least one tile of the box, of all copies, once each, in deterministic order of discovery.
   void for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const;
-  /// Tiles of dimension d that `rank` owns, in increasing order, if the owned set is a product over dimensions (all
-  /// kinds but kTable). The rank's tiles are the product of these lists.
+  /// Tiles of dimension d that `rank` owns, in increasing order, if the owned set is a product over dimensions (not
+  /// by a table). The rank's tiles are the product of these lists.
   [[nodiscard]] std::vector<Index> owned_along(Index rank, int d) const;
   /// For a table: the numbers of the rank's tiles in a box, in no particular order.
   void for_each_owned_in(const TileBox& box, Index rank, const std::function<void(Index)>& f) const;
@@ -123,24 +117,16 @@ class Distribution {
   [[nodiscard]] std::string describe(const std::vector<std::string>& names) const;
   friend bool operator==(const Distribution&, const Distribution&) = default;
 
-  // Column map arithmetic, also used by the cost model's tests: ranks in column c, first rank of column c, tile range.
-  [[nodiscard]] Index column_height(Index c) const;
-  [[nodiscard]] Index column_first_rank(Index c) const;
-  [[nodiscard]] Interval column_tiles(Index c) const;
-  [[nodiscard]] Interval row_tiles(Index c, Index r) const;
-
  private:
-  [[nodiscard]] Index column_of_rank(Index rank) const;
-  [[nodiscard]] Index column_of_tile(Index t) const;
-  [[nodiscard]] Index grid_coordinate(int d, Index tile) const;
+  /// The rank's number relative to the grid's first rank.
+  [[nodiscard]] Index in_grid(Index rank) const { return (rank - home_ % ranks_ + ranks_) % ranks_; }
 
-  Kind kind_ = Kind::kGrid;
   Index ranks_ = 1;
   Index home_ = 0;
   std::vector<Tiling> tilings_;
   std::vector<GridDim> grid_;
   std::vector<GridAxis> repeat_;
-  ColumnMap columns_;
+  std::optional<RankColumns> columns_;
   /// Tables compare by content.
   struct SharedTable {
     std::shared_ptr<const OwnerTable> shared;

@@ -7,13 +7,7 @@
 namespace tdsl::plan {
 
 bool Layout::whole() const {
-  return !columns && !map && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
-}
-
-Index tiles_along(const ColumnMap& map, Index ranks, std::size_t d) {
-  const Index low = ranks / map.columns;
-  if (d == idx(map.row_dim)) return ranks % map.columns == 0 ? low : low * (low + 1);
-  return d == idx(map.column_dim) ? ranks : 1;
+  return !map && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
 }
 
 Index coordinates(const Mesh& mesh, const Axes& axes) {
@@ -22,11 +16,16 @@ Index coordinates(const Mesh& mesh, const Axes& axes) {
   return n;
 }
 
+Index shares_along(const Mesh& mesh, const Layout& layout, std::size_t d) {
+  if (!layout.map) return coordinates(mesh, layout.cut[d]);
+  return d < layout.map->blocks.size() ? layout.map->blocks[d] : 1;
+}
+
 Index coordinate(const Mesh& mesh, const Axes& axes, Index rank) {
   Index at = 0;
   for (const std::int8_t axis : axes) {
     const auto a = static_cast<std::size_t>(axis);
-    at = at * mesh.axes[a].size + mesh.coordinate(rank, a);
+    at = at * mesh.axes[a].size + mesh.axes[a].coordinate(rank);
   }
   return at;
 }
@@ -43,30 +42,26 @@ bool is_cut_along(const Layout& layout, std::size_t axis) {
 }  // namespace
 
 bool takes_part(const Mesh& mesh, const Layout& layout, Index rank) {
-  if (layout.repeated || layout.columns || layout.map) return true;
+  if (layout.repeated || layout.map) return true;
   if (layout.whole()) return rank == layout.home;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-    if (!is_cut_along(layout, a) && mesh.coordinate(rank, a) != 0) return false;
+    if (!is_cut_along(layout, a) && mesh.axes[a].coordinate(rank) != 0) return false;
   }
   return true;
 }
 
 std::vector<GridAxis> repeat_axes(const Mesh& mesh, const Layout& layout) {
+  if (layout.repeated && layout.whole()) return {{mesh.ranks(), 1}};
   std::vector<GridAxis> repeat;
   for (std::size_t a = 0; layout.repeated && a < mesh.axes.size(); ++a) {
-    if (!is_cut_along(layout, a)) repeat.push_back({mesh.axes[a].size, 1, mesh.axes[a].stride});
+    if (!is_cut_along(layout, a)) repeat.push_back(mesh.axes[a]);
   }
   return repeat;
 }
 
 GridDim grid_dim(const Mesh& mesh, const Axes& axes) {
   GridDim dim;
-  Index div = coordinates(mesh, axes);
-  for (const std::int8_t axis : axes) {
-    const MeshAxis& a = mesh.axes[static_cast<std::size_t>(axis)];
-    div /= a.size;
-    dim.axes.push_back({a.size, div, a.stride});
-  }
+  for (const std::int8_t axis : axes) dim.axes.push_back(mesh.axes[static_cast<std::size_t>(axis)]);
   return dim;
 }
 
@@ -120,12 +115,7 @@ std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& mos
 }
 
 std::string text_of(const Layout& layout, const std::vector<std::string>& names) {
-  if (layout.map) return text_of(*layout.map);
-  if (layout.columns) {
-    const auto name = [&](int d) { return names[static_cast<std::size_t>(d)]; };
-    return "columns " + std::to_string(layout.columns->columns) + " (" + name(layout.columns->row_dim) + ", " +
-           name(layout.columns->column_dim) + ")";
-  }
+  if (layout.map) return text_of(*layout.map, names);
   if (layout.whole()) return layout.repeated ? "everywhere" : "home " + std::to_string(layout.home);
   std::string text;
   for (std::size_t d = 0; d < layout.cut.size(); ++d) {
@@ -151,22 +141,9 @@ std::optional<int> dimension_called(std::string_view name, const std::vector<std
   return static_cast<int>(found - names.begin());
 }
 
-std::optional<Layout> parse_columns(std::string_view text, Layout layout, const std::vector<std::string>& names) {
-  const std::size_t open = text.find(" ("), comma = text.find(", "), close = text.find(')');
-  if (open == std::string_view::npos || comma == std::string_view::npos || close != text.size() - 1 || comma < open)
-    return std::nullopt;
-  const auto columns = number_in(text.substr(0, open));
-  const auto row = dimension_called(text.substr(open + 2, comma - open - 2), names);
-  const auto column = dimension_called(text.substr(comma + 2, close - comma - 2), names);
-  if (!columns || *columns < 1 || !row || !column || *row == *column) return std::nullopt;
-  layout.columns = ColumnMap{*columns, *row, *column};
-  return layout;
-}
-
 }  // namespace
 
-std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names,
-                                   std::size_t mesh_axes) {
+std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names, const Mesh& mesh) {
   Layout layout;
   layout.cut.resize(names.size());
   if (text == "everywhere") {
@@ -179,12 +156,9 @@ std::optional<Layout> parse_layout(std::string_view text, const std::vector<std:
     layout.home = *home;
     return layout;
   }
-  if (text.starts_with("cyclic ") || text.starts_with("table ")) {
-    layout.map = parse_block_map(text, names.size());
-    return layout.map ? std::optional(layout) : std::nullopt;
-  }
-  if (text.starts_with("columns ")) return parse_columns(text.substr(8), std::move(layout), names);
-  std::vector<bool> used(mesh_axes, false);
+  layout.map = parse_block_map(text, names, mesh.ranks());
+  if (layout.map) return layout;
+  std::vector<bool> used(mesh.axes.size(), false);
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
@@ -198,7 +172,7 @@ std::optional<Layout> parse_layout(std::string_view text, const std::vector<std:
     if (!d || !layout.cut[static_cast<std::size_t>(*d)].empty()) return std::nullopt;
     for (const char c : word.substr(colon + 1)) {
       const auto axis = static_cast<std::size_t>(c - 'a');
-      if (c < 'a' || axis >= mesh_axes || used[axis]) return std::nullopt;
+      if (c < 'a' || axis >= used.size() || used[axis]) return std::nullopt;
       used[axis] = true;
       layout.cut[static_cast<std::size_t>(*d)].push_back(static_cast<std::int8_t>(axis));
     }

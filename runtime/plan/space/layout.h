@@ -22,26 +22,22 @@ using Axes = std::vector<std::int8_t>;
 ///   - unassigned axes: only ranks with coordinate 0 along them have a part, or, if `repeated`, every coordinate along
 ///     them has a copy (or does the same work): on 2 x 2 x 2 ranks, `i0:a i1:b repeated` gives each quarter of a
 ///     matrix to two ranks;
-///   - `columns`: a column map instead of axes;
-///   - `map`: an explicit map of blocks to ranks. A map of an operation's task space may omit reduce labels, which are
-///     then not split.
+///   - `map`: a map of blocks to ranks instead of axes. A map of an operation's task space may omit reduce labels,
+///     which are then not split.
 struct Layout {
   std::vector<Axes> cut;  ///< one entry per dimension
   bool repeated = false;
   Index home = 0;
-  std::optional<ColumnMap> columns;
-  std::optional<BlockMap> map{};
+  std::optional<BlockMap> map;
 
   [[nodiscard]] bool whole() const;  ///< all of it is in one place
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// Number of tiles into which a column map cuts dimension d, so that every rank has whole ones: neighbouring columns
-/// have only their outer cuts in common.
-[[nodiscard]] Index tiles_along(const ColumnMap& map, Index ranks, std::size_t d);
-
 /// Number of ranks along a dimension.
 [[nodiscard]] Index coordinates(const Mesh& mesh, const Axes& axes);
+/// Number of near-equal shares of a dimension, or of a map's blocks.
+[[nodiscard]] Index shares_along(const Mesh& mesh, const Layout& layout, std::size_t d);
 /// The rank's coordinate along a dimension.
 [[nodiscard]] Index coordinate(const Mesh& mesh, const Axes& axes, Index rank);
 /// True if the rank has a part at all.
@@ -60,11 +56,11 @@ struct Layout {
 /// coordinate along the others; `everywhere` first.
 [[nodiscard]] std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most);
 
-/// `i0:ab i1:c`, `i0:ab repeated`, `everywhere`, `home 3`, `columns 2 (i0, i1)`, and maps as block_map.h prints them:
-/// axes are called a, b, c.
+/// `i0:ab i1:c`, `i0:ab repeated`, `everywhere`, `home 3`, and maps as block_map.h prints them. Axes are called a, b,
+/// c.
 [[nodiscard]] std::string text_of(const Layout& layout, const std::vector<std::string>& names);
 /// Parses the output of text_of for dimensions of these names; nothing if the text is malformed.
 [[nodiscard]] std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names,
-                                                 std::size_t mesh_axes);
+                                                 const Mesh& mesh);
 
 }  // namespace tdsl::plan

@@ -21,6 +21,12 @@ Index dims_size(const std::vector<GridDim>& dims) {
   return size;
 }
 
+/// A number of tiles with whole tiles for each of the shares: a multiple of both numbers, unless it is far larger.
+Index common_multiple(Index tiles, Index shares) {
+  const Index both = std::lcm(tiles, shares);
+  return both <= 8 * std::max(tiles, shares) ? both : ceil_div(tiles, shares) * shares;
+}
+
 }  // namespace
 
 void PlacementBuilder::place_leaves(Candidate& c) const {
@@ -29,28 +35,26 @@ void PlacementBuilder::place_leaves(Candidate& c) const {
     const TensorDesc& tensor = operands_.describe(access.tensor);
     const Layout* wanted = operands_.wanted ? operands_.wanted(access.tensor) : nullptr;
     Distribution where = leaf(c, access, tensor);
-    std::optional<Distribution> mapped;
-    if (wanted != nullptr && wanted->map) mapped = source_by(*wanted->map, where, tensor);
-    if (wanted != nullptr && !wanted->map) where = as_wanted(*wanted, where, tensor);
-    c.leaves.emplace(access.tensor, mapped ? std::move(*mapped) : annotated(std::move(where), tensor));
+    c.leaves.emplace(access.tensor, wanted != nullptr ? lay_out(tensor, *wanted, where) : annotated(where, tensor));
   }
   if (c.op.base >= 0 && operands_.placed(c.op.base) == nullptr) c.leaves.insert_or_assign(c.op.base, c.plan.space);
 }
 
-Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& tensor) const {
+Distribution PlacementBuilder::lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
+  if (!layout.map) return annotated(as_wanted(layout, like, tensor), tensor);
+  const std::optional<Distribution> mapped = source_by(*layout.map, like, tensor);  // has the annotation's tiles
+  return mapped ? *mapped : annotated(like, tensor);
+}
+
+Distribution PlacementBuilder::annotated(const Distribution& wanted, const TensorDesc& tensor) const {
   if (tensor.tile.empty()) return wanted;
   std::vector<Tiling> tilings;
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
     tilings.push_back(tensor.is_uncut(d) ? Tiling::near_equal(tensor.shape[d], 1)
                                          : Tiling::fixed(tensor.shape[d], tensor.tile[d]));
   }
-  switch (wanted.kind()) {
-    case Distribution::Kind::kReplicated: return Distribution::replicated(inputs_.ranks, std::move(tilings));
-    case Distribution::Kind::kColumnMap:
-      return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
-    case Distribution::Kind::kTable: return wanted;
-    case Distribution::Kind::kGrid: break;
-  }
+  if (wanted.by_table()) return wanted;
+  if (wanted.columns()) return Distribution::in_columns(std::move(tilings), *wanted.columns());
   std::vector<GridDim> dims = wanted.grid_dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!dims[d].axes.empty()) dims[d].q = contiguous(tilings[d], dims[d].size());
@@ -61,24 +65,25 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
 Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const {
   const int rank = static_cast<int>(tensor.shape.size());
   const Distribution& space = c.plan.space;
-  const bool everywhere = space.kind() == Distribution::Kind::kReplicated;
+  const bool everywhere = space.everywhere();
   if (everywhere && !cuts_) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, {}));
   std::vector<std::optional<Tiling>> tiling(idx(rank));
   std::vector<GridDim> dims(idx(rank));
-  std::vector<bool> used(space.kind() == Distribution::Kind::kGrid ? static_cast<std::size_t>(space.rank()) : 0, false);
-  int row = -1, column = -1;
+  std::vector<bool> used(space.by_axes() ? static_cast<std::size_t>(space.rank()) : 0, false);
+  std::optional<RankColumns> columns = space.columns();
+  if (columns) columns->row_dim = columns->column_dim = -1;
   for (int o = 0; o < space.rank(); ++o) {
     const OutSubscript& s = c.op.out[idx(o)];
     if (s.label < 0) continue;
     const int d = plain_dim(c.op, access, s.label, tensor);
     if (d < 0 || tensor.shape[idx(d)] != c.op.shape[idx(o)] || tiling[idx(d)] || tensor.is_uncut(idx(d))) continue;
     tiling[idx(d)] = space.tiling(o);
-    if (space.kind() == Distribution::Kind::kGrid) {
+    if (space.by_axes()) {
       dims[idx(d)] = space.grid_dims()[idx(o)];
       used[idx(o)] = true;
-    } else if (space.kind() == Distribution::Kind::kColumnMap) {
-      if (o == space.columns().row_dim) row = d;
-      if (o == space.columns().column_dim) column = d;
+    } else if (columns) {
+      if (o == space.columns()->row_dim) columns->row_dim = d;
+      if (o == space.columns()->column_dim) columns->column_dim = d;
     }
   }
   for (std::size_t k = 0; k < c.op.reduce.size(); ++k) {
@@ -86,7 +91,7 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     if (d < 0 || tiling[idx(d)] || tensor.is_uncut(idx(d))) continue;
     tiling[idx(d)] = c.plan.reduce[k];
     const int part = c.op.reduce[k].part_dim;
-    if (part >= 0 && space.kind() == Distribution::Kind::kGrid) {
+    if (part >= 0 && space.by_axes()) {
       dims[idx(d)] = space.grid_dims()[idx(part)];
       used[idx(part)] = true;
       if (!dims[idx(d)].axes.empty())
@@ -94,10 +99,8 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     }
   }
   if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
-  if (space.kind() == Distribution::Kind::kColumnMap && tensor.has_uncut()) return spread_rows(tensor, {});
-  if (space.kind() == Distribution::Kind::kColumnMap)
-    return column_leaf(tensor, space.columns().columns, tiling, row, column);
-  if (space.kind() == Distribution::Kind::kTable) {
+  if (columns) return tensor.has_uncut() ? spread_rows(tensor, {}) : in_columns(tensor, *columns, std::move(tiling));
+  if (space.by_table()) {
     if (!tensor.shape.empty() && tensor.elements() > kSmallOperand) return spread_rows(tensor, tiling);
     return Distribution::single(inputs_.ranks, tilings_for(tensor, tiling), 0);
   }
@@ -110,32 +113,20 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
 Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf,
                                          const TensorDesc& tensor) const {
   const Mesh& mesh = *operands_.mesh;
-  if (wanted.map) return source_by(*wanted.map, leaf, tensor).value_or(leaf);
-  if (wanted.columns && tensor.has_uncut()) return leaf;
-  if (wanted.columns) {
-    const std::vector<std::optional<Tiling>> tiling(tensor.shape.size());
-    return column_leaf(tensor, wanted.columns->columns, tiling, wanted.columns->row_dim, wanted.columns->column_dim);
-  }
-  const bool spread = leaf.kind() == Distribution::Kind::kGrid && dims_size(leaf.grid_dims()) > 1;
+  const bool spread = leaf.by_axes() && dims_size(leaf.grid_dims()) > 1;
   std::vector<Tiling> tilings = spread ? leaf.tilings() : tilings_for(tensor, {});
-  if (wanted.whole()) {
-    return wanted.repeated ? Distribution::replicated(inputs_.ranks, std::move(tilings))
-                           : Distribution::single(inputs_.ranks, std::move(tilings), wanted.home);
-  }
   std::vector<GridDim> dims;
   for (std::size_t d = 0; d < tilings.size(); ++d) {
     GridDim dim = tensor.is_uncut(d) ? GridDim() : grid_dim(mesh, wanted.cut[d]);
     const Index shares = dim.size();
     const Index tiles = tilings[d].tiles();
     if (shares > 1 && tiles % shares != 0 && inputs_.tile.empty() && !cuts_) {
-      tilings[d] = even(tensor, d,
-                        std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares)
-                                                                               : ceil_div(tiles, shares) * shares);
+      tilings[d] = even(tensor, d, common_multiple(tiles, shares));
     }
     if (shares > 1) dim.q = contiguous(tilings[d], shares);
     dims.push_back(std::move(dim));
   }
-  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0, repeat_axes(mesh, wanted));
+  return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), wanted.home, repeat_axes(mesh, wanted));
 }
 
 Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor,
@@ -151,14 +142,13 @@ Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor,
   if (inputs_.tile.empty() && !cuts_) {
     tilings[longest] = even(tensor, longest, ceil_div(tilings[longest].tiles(), inputs_.ranks) * inputs_.ranks);
   }
-  dims[longest].axes.push_back({inputs_.ranks, 1, 1});
+  dims[longest].axes.push_back({inputs_.ranks, 1});
   dims[longest].q = contiguous(tilings[longest], inputs_.ranks);
   return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
 }
 
-Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index columns,
-                                           const std::vector<std::optional<Tiling>>& tiling, int row,
-                                           int column) const {
+Distribution PlacementBuilder::in_columns(const TensorDesc& tensor, RankColumns columns,
+                                          std::vector<std::optional<Tiling>> tiling) const {
   const int rank = static_cast<int>(tensor.shape.size());
   if (rank < 2) {
     // A vector: cut among all ranks in order.
@@ -166,30 +156,25 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
     std::vector<Tiling> tilings = tilings_for(tensor, {});
     if (rank == 1 && inputs_.ranks > 1) {
       if (inputs_.tile.empty()) tilings[0] = Tiling::near_equal(tensor.shape[0], inputs_.ranks);
-      dims[0].axes.push_back({inputs_.ranks, 1, 1});
+      dims[0].axes.push_back({inputs_.ranks, 1});
       dims[0].q = contiguous(tilings[0], inputs_.ranks);
     }
     return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
   }
+  int& row = columns.row_dim;
+  int& column = columns.column_dim;
   for (int d = 0; d < rank && (row < 0 || column < 0); ++d) {
     if (d == row || d == column) continue;
     (row < 0 ? row : column) = d;
   }
-  // The map's balance needs tiles in multiples of its column heights and of p.
-  std::vector<std::optional<Tiling>> fitted = tiling;
-  const ColumnMap map{columns, row, column};
+  // Equal work needs whole blocks of the map.
   for (const int d : {row, column}) {
-    const Index multiple = tiles_along(map, inputs_.ranks, idx(d));
-    std::optional<Tiling>& t = fitted[idx(d)];
-    if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
-      const Index base = t ? t->tiles() : 1;
-      const Index tiles = std::lcm(base, multiple) <= 8 * std::max(base, multiple)
-                              ? std::lcm(base, multiple)
-                              : ceil_div(base, multiple) * multiple;
-      t = Tiling::near_equal(tensor.shape[idx(d)], tiles);
-    }
+    const Index blocks = columns.blocks(d);
+    std::optional<Tiling>& t = tiling[idx(d)];
+    if (inputs_.tile.empty() && (!t || t->tiles() % blocks != 0))
+      t = Tiling::near_equal(tensor.shape[idx(d)], common_multiple(t ? t->tiles() : 1, blocks));
   }
-  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), map);
+  return Distribution::in_columns(tilings_for(tensor, tiling), columns);
 }
 
 void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
@@ -206,16 +191,11 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
     }
     if (tensor.is_uncut(best)) return;
     GridDim& dim = dims[best];
-    const Index inner = lacking.size();
-    for (GridAxis& axis : dim.axes) axis.div *= inner;
     dim.axes.insert(dim.axes.end(), lacking.axes.begin(), lacking.axes.end());
     const Index total = dim.size();
     Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];
     if (inputs_.tile.empty() && !cuts_ && base.tiles() % total != 0) {
-      base = even(tensor, best,
-                  std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
-                      ? std::lcm(base.tiles(), total)
-                      : ceil_div(base.tiles(), total) * total);
+      base = even(tensor, best, common_multiple(base.tiles(), total));
     }
     tiling[best] = base;
     dim.q = contiguous(base, total);

@@ -16,17 +16,6 @@ bool names_ranks(const BlockMap& map, Index ranks) {
   return std::all_of(map.owners.begin(), map.owners.end(), [ranks](std::int32_t owner) { return owner < ranks; });
 }
 
-/// A dimension of a cyclic map with `q` tiles per block.
-GridDim cyclic_dim(const BlockMap& map, std::size_t slot, Index q) {
-  GridDim dim;
-  if (map.over[slot] == 1) return dim;
-  Index stride = 1;
-  for (std::size_t s = slot + 1; s < map.over.size(); ++s) stride *= map.over[s];
-  dim.axes.push_back({map.over[slot], 1, stride});
-  dim.q = q;
-  return dim;
-}
-
 bool are_parts_of_blocks(const std::vector<Tiling>& tilings, const BlockMap& map) {
   for (std::size_t d = 0; d < tilings.size(); ++d) {
     if (tilings[d].tiles() == 0 || tilings[d].tiles() % map.blocks[d] != 0) return false;
@@ -36,25 +25,15 @@ bool are_parts_of_blocks(const std::vector<Tiling>& tilings, const BlockMap& map
 
 }  // namespace
 
-Distribution PlacementBuilder::by_table(const BlockMap& map, std::vector<Tiling> tilings,
-                                        const std::vector<int>& dims) const {
-  std::vector<std::int32_t> owners;
-  std::vector<Index> at(tilings.size(), 0), block(map.blocks.size(), 0);
-  Index count = 1;
-  for (const Tiling& tiling : tilings) count *= tiling.tiles();
-  owners.reserve(static_cast<std::size_t>(count));
-  for (Index tile = 0; tile < count; ++tile) {
-    Index rest = tile;
-    for (std::size_t d = tilings.size(); d-- > 0; rest /= tilings[d].tiles()) {
-      if (dims[d] >= 0) block[idx(dims[d])] = rest % tilings[d].tiles() * map.blocks[idx(dims[d])] / tilings[d].tiles();
-    }
-    owners.push_back(static_cast<std::int32_t>(map.owner(block, inputs_.ranks)));
-  }
-  return Distribution::table(inputs_.ranks, std::move(tilings), std::move(owners));
-}
-
 std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const BlockMap& map, Index output_tiles) const {
   const std::size_t rank = op_.shape.size();
+  if (map.columns) {
+    const Index ranks = inputs_.ranks, rows = map.columns->blocks(map.columns->row_dim);
+    std::vector<ReduceChoice> choices;
+    for (std::size_t k = 0; k < op_.reduce.size(); ++k)
+      choices.push_back({panels(k, ranks * rows > 4096 ? ranks : std::lcm(ranks, rows)), 0, {}});
+    return choices;
+  }
   Index split = 1;
   for (std::size_t s = rank; s < map.blocks.size(); ++s) split *= map.blocks[s];
   if (split == 1) return unsplit(output_tiles, inputs_.ranks, 1);
@@ -64,12 +43,9 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
   int labels = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const Index blocks = map.blocks[rank + k];
-    const auto dealt_out = [&](Index parts) {
-      return map.cyclic() && blocks > 1 ? cyclic_dim(map, rank + k, parts / blocks) : GridDim{};
-    };
     if (cuts_) {
       if (cuts_->reduce[k].parts() % blocks != 0) return std::nullopt;
-      choices.push_back(canonical(k, dealt_out(cuts_->reduce[k].parts())));
+      choices.push_back(canonical(k, {}));
       continue;
     }
     Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
@@ -81,7 +57,6 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     if (blocks > 1) {
       choice.per_part = tiling.tiles() / blocks;
       if (choice.per_part % wanted == 0) choice.per_part /= wanted;
-      choice.grid = dealt_out(tiling.tiles() / choice.per_part);
       wanted = 1;
       if (++labels > op_.most_split_labels()) return std::nullopt;
     }
@@ -93,34 +68,36 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
 std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   const std::size_t rank = op_.shape.size();
   if (work.blocks.size() != rank && work.blocks.size() != rank + op_.reduce.size()) return std::nullopt;
-  if (!names_ranks(work, inputs_.ranks)) return std::nullopt;
+  if (!names_ranks(work, inputs_.ranks) || (work.columns && (cuts_ || rank != 2 || work.blocks.size() != 2)))
+    return std::nullopt;
   const std::vector<Index> blocks(work.blocks.begin(), work.blocks.begin() + static_cast<std::ptrdiff_t>(rank));
   Draft draft;
   draft.tilings = out_tilings(blocks, inputs_.threads, inputs_.ranks);
-  if (!are_parts_of_blocks(draft.tilings, work)) return std::nullopt;
+  if (!work.columns && !are_parts_of_blocks(draft.tilings, work)) return std::nullopt;
   std::optional<std::vector<ReduceChoice>> reduce = reduce_by(work, tile_count(draft.tilings));
   if (!reduce) return std::nullopt;
   draft.reduce = std::move(*reduce);
   double tiles = static_cast<double>(tile_count(draft.tilings));
   for (const ReduceChoice& r : draft.reduce)
     tiles *= static_cast<double>(r.per_part > 0 ? ceil_div(r.tiling.tiles(), r.per_part) : 1);
-  if (tiles > static_cast<double>(kTableTiles)) return std::nullopt;
+  if (!work.columns && tiles > static_cast<double>(kTableTiles)) return std::nullopt;
   double tasks = static_cast<double>(tile_count(draft.tilings));
   for (const ReduceChoice& r : draft.reduce) tasks *= static_cast<double>(std::max<Index>(r.tiling.tiles(), 1));
-  if (!work.cyclic() && tasks > kTableTasks) return std::nullopt;
-  draft.map = &work;
+  if (!work.owners.empty() && tasks > kTableTasks) return std::nullopt;
+  draft.map = work;
   draft.dims.resize(rank);
-  if (work.cyclic()) {
-    for (std::size_t d = 0; d < rank; ++d) draft.dims[d] = cyclic_dim(work, d, draft.tilings[d].tiles() / blocks[d]);
-    draft.home = work.first % inputs_.ranks;
-  }
-  return build(std::move(draft), "as planned");
+  return build(std::move(draft),
+               work.columns ? std::to_string(work.columns->count) + " columns of ranks" : "as planned");
 }
 
 std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, const Distribution& leaf,
                                                         const TensorDesc& tensor) const {
   const std::size_t rank = tensor.shape.size();
   if (map.blocks.size() != rank || !names_ranks(map, inputs_.ranks)) return std::nullopt;
+  if (map.columns)
+    return tensor.has_uncut()
+               ? std::nullopt
+               : std::optional(in_columns(tensor, *map.columns, std::vector<std::optional<Tiling>>(rank)));
   std::vector<Tiling> tilings = leaf.tilings();
   const std::vector<Tiling> own = tilings_for(tensor, {});
   for (std::size_t d = 0; d < rank; ++d) {
@@ -137,15 +114,10 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
     tilings[d] = even(tensor, d, both <= 2 * std::max(tiles, blocks) ? both : ceil_div(tiles, blocks) * blocks);
   }
   if (!are_parts_of_blocks(tilings, map)) return std::nullopt;
-  if (map.cyclic()) {
-    std::vector<GridDim> dims;
-    for (std::size_t d = 0; d < rank; ++d) dims.push_back(cyclic_dim(map, d, tilings[d].tiles() / map.blocks[d]));
-    return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), map.first % inputs_.ranks);
-  }
-  if (tile_count(tilings) > kTableTiles) return std::nullopt;
+  if (!map.cyclic() && tile_count(tilings) > kTableTiles) return std::nullopt;
   std::vector<int> dims(rank);
   std::iota(dims.begin(), dims.end(), 0);
-  return by_table(map, std::move(tilings), dims);
+  return Distribution::mapped(inputs_.ranks, std::move(tilings), map, dims);
 }
 
 }  // namespace tdsl::plan

@@ -6,10 +6,17 @@
 
 namespace tdsl::plan {
 
-/// An axis of the mesh: `size` coordinates, `stride` ranks apart.
-struct MeshAxis {
+/// An axis of a grid of ranks: `size` coordinates, `stride` ranks apart.
+struct GridAxis {
   Index size = 1;
   Index stride = 1;
+  /// The rank's coordinate along the axis.
+  [[nodiscard]] Index coordinate(Index rank) const { return rank / stride % size; }
+  friend bool operator==(const GridAxis&, const GridAxis&) = default;
+};
+
+/// An axis of the mesh.
+struct MeshAxis : GridAxis {
   bool inside_node = false;  ///< ranks that differ only along this axis share a node
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
@@ -21,9 +28,6 @@ struct Mesh {
   std::vector<MeshAxis> axes;
 
   [[nodiscard]] Index ranks() const;
-  [[nodiscard]] Index coordinate(Index rank, std::size_t axis) const {
-    return rank / axes[axis].stride % axes[axis].size;
-  }
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 

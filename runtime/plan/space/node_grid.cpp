@@ -56,10 +56,10 @@ std::vector<std::vector<GridAxis>> grid_axes(const std::vector<Index>& factors, 
     const Index g = inner[k];
     const Index nodes = factors[k] / g;
     if (g > 1 && nodes > 1 && far == near * g) {
-      axes[k] = {{factors[k], 1, near}};
+      axes[k] = {{factors[k], near}};
     } else {
-      if (nodes > 1) axes[k].push_back({nodes, g, far});
-      if (g > 1) axes[k].push_back({g, 1, near});
+      if (nodes > 1) axes[k].push_back({nodes, far});
+      if (g > 1) axes[k].push_back({g, near});
     }
     near *= g;
     far *= nodes;

@@ -155,7 +155,7 @@ const RowCounts* PlacementBuilder::counts_along(int label) const {
 }
 
 void PlacementBuilder::share_cuts(Draft& draft) const {
-  if (cuts_ || draft.map != nullptr) return;  // equal extents have equal cuts; a map prescribes its own
+  if (cuts_ || (draft.map && !draft.map->columns)) return;  // equal extents have equal cuts; a map prescribes its own
   const auto twins = [&](std::size_t d, std::size_t e) {
     for (const Access& a : op_.reads) {
       for (const Access& b : op_.reads) {
@@ -211,7 +211,7 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     tilings.push_back(Tiling::fixed(parts, 1));
     dims.push_back(r.grid);
     const std::size_t slot = op_.shape.size() + k;
-    map_dims.push_back(draft.map != nullptr && slot < draft.map->blocks.size() ? static_cast<int>(slot) : -1);
+    map_dims.push_back(draft.map && slot < draft.map->blocks.size() ? static_cast<int>(slot) : -1);
   }
   c.partial = !parts_shape.empty();
   if (c.partial) {
@@ -231,11 +231,9 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
   }
   tilings.insert(tilings.end(), draft.tilings.begin(), draft.tilings.end());
   dims.insert(dims.end(), draft.dims.begin(), draft.dims.end());
-  if (draft.columns) {
-    c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), *draft.columns);
-  } else if (draft.map != nullptr && !draft.map->cyclic()) {
+  if (draft.map) {
     for (int d = 0; d < op_.out_rank(); ++d) map_dims.push_back(d);
-    c.plan.space = by_table(*draft.map, std::move(tilings), map_dims);
+    c.plan.space = Distribution::mapped(inputs_.ranks, std::move(tilings), *draft.map, map_dims);
   } else {
     c.plan.space =
         Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home, std::move(draft.repeat));
@@ -380,8 +378,8 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
   std::vector<Index> largest(op_.shape.size(), 0);
   for (const Access& access : op_.reads) {
     const PlacedTensor* operand = operands_.placed(access.tensor);
-    if (operand == nullptr || operand->distribution.kind() != Distribution::Kind::kGrid ||
-        operand->distribution.home() != 0)
+    if (operand == nullptr || !operand->distribution.by_axes() || operand->distribution.home() != 0 ||
+        operand->distribution.everywhere())
       continue;
     for (std::size_t o = 0; o < op_.shape.size(); ++o) {
       const OutSubscript& s = op_.out[o];
@@ -390,7 +388,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
       if (d < 0 || operand->desc.shape[idx(d)] != op_.shape[o] || operand->desc.elements() <= largest[o]) continue;
       const GridDim& dim = operand->distribution.grid_dims()[idx(d)];
       const Tiling& tiling = operand->distribution.tiling(d);
-      if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
+      if (dim.axes != draft.dims[o].axes) continue;
       if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * longest_edge(s.label)) continue;
       // Parts may have larger tiles than their sum.
       if (op_.op_class == OpClass::kCombine && draft.dims[o].axes.empty() && tiling.tiles() < draft.tilings[o].tiles())
@@ -407,10 +405,6 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
   const std::string why = op_.op_class == OpClass::kLoop ? "a loop is one task, as planned" : "as planned";
   if (work.map) return realise(*work.map);
   if (work.cut.size() != rank + op_.reduce.size()) return std::nullopt;
-  if (work.columns) {
-    if (cuts_ || rank != 2) return std::nullopt;
-    return column_map(*work.columns);
-  }
   if (work.whole() && work.repeated) {
     return same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
   }
@@ -437,25 +431,10 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
   return spread(std::move(draft), shares, reduce_dims, why);
 }
 
-Candidate PlacementBuilder::column_map(const ColumnMap& map) const {
-  Draft draft;
-  const Index p = inputs_.ranks;
-  draft.columns = map;
-  std::vector<Index> multiple;
-  for (std::size_t d = 0; d < op_.shape.size(); ++d) multiple.push_back(tiles_along(map, p, d));
-  draft.tilings = out_tilings(multiple, inputs_.threads, p);
-  draft.dims.resize(op_.shape.size());
-  for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    draft.reduce.push_back(
-        {panels(k, p * multiple[idx(map.row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(map.row_dim)])), 0, {}});
-  }
-  return build(std::move(draft), std::to_string(map.columns) + " columns of ranks");
-}
-
 std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const PlacedTensor& operand) const {
   const Distribution& from = operand.distribution;
-  if (cuts_ && from.kind() != Distribution::Kind::kGrid) return std::nullopt;
-  if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
+  const std::optional<RankColumns>& columns = from.columns();
+  if (from.by_table() || (cuts_ && columns)) return std::nullopt;
   if (from.copies() > 1)
     return std::nullopt;  // ranks of all copies but one would be idle, or all would repeat the work
   Draft draft;
@@ -464,8 +443,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   draft.dims.resize(op_.shape.size());
   std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
   const auto split_dim = [&](int d) {
-    return from.kind() == Distribution::Kind::kColumnMap ? d == from.columns().row_dim || d == from.columns().column_dim
-                                                         : !from.grid_dims()[idx(d)].axes.empty();
+    return columns ? d == columns->row_dim || d == columns->column_dim : !from.grid_dims()[idx(d)].axes.empty();
   };
   for (int o = 0; o < op_.out_rank(); ++o) {
     const OutSubscript& s = op_.out[idx(o)];
@@ -475,7 +453,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       continue;
     taken[idx(d)] = o;
     if (!cuts_ && idx(o) >= op_.tile.size()) draft.tilings[idx(o)] = from.tiling(d);
-    if (from.kind() == Distribution::Kind::kGrid) draft.dims[idx(o)] = from.grid_dims()[idx(d)];
+    if (!columns) draft.dims[idx(o)] = from.grid_dims()[idx(d)];
     if (cuts_) draft.dims[idx(o)] = carried(draft.dims[idx(o)], from.tiling(d), draft.tilings[idx(o)]);
   }
   Index out_tiles = tile_count(draft.tilings);
@@ -501,11 +479,8 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       choice.tiling = from.tiling(d);
       if (split_dim(d)) {
         if (op_.combine == Combine::kNone || ++splits > op_.most_split_labels()) return std::nullopt;
-        if (from.kind() == Distribution::Kind::kColumnMap) {
-          choice.per_part = 1;
-        } else {
-          choice = split(choice.tiling, from.grid_dims()[idx(d)], parts_wanted(out_tiles, 1));
-        }
+        choice = columns ? ReduceChoice{choice.tiling, 1, {}}
+                         : split(choice.tiling, from.grid_dims()[idx(d)], parts_wanted(out_tiles, 1));
       }
     }
     draft.reduce.push_back(std::move(choice));
@@ -514,19 +489,9 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     // Ranks that differ only along a dimension missing in the result would repeat work or be idle.
     if (split_dim(d) && taken[idx(d)] < 0) return std::nullopt;
   }
-  if (from.kind() == Distribution::Kind::kColumnMap) {
-    Index parts = 0;
-    std::vector<int> part_of(op_.reduce.size(), -1);
-    for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-      if (draft.reduce[k].per_part > 0) part_of[k] = static_cast<int>(parts++);
-    }
-    const auto target = [&](int d) {
-      const int t = taken[idx(d)];
-      return t < op_.out_rank() ? t + static_cast<int>(parts) : part_of[idx(t - op_.out_rank())];
-    };
-    const ColumnMap& map = draft.columns.emplace(
-        ColumnMap{from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)});
-    if (map.row_dim < 0 || map.column_dim < 0) return std::nullopt;
+  if (columns) {
+    draft.map =
+        block_map({columns->ranks, columns->count, taken[idx(columns->row_dim)], taken[idx(columns->column_dim)]});
   }
   return build(std::move(draft), "as " + operand.desc.name);
 }

@@ -25,11 +25,10 @@ struct Draft {
   std::vector<Tiling> tilings;  ///< of the recorded output
   std::vector<GridDim> dims;
   std::vector<ReduceChoice> reduce;
-  std::optional<ColumnMap> columns;
   Index home = 0;
   std::vector<GridAxis> repeat;
-  const BlockMap* map =
-      nullptr;  ///< an owner per block, with tiles as whole parts of blocks; replaces `dims` if it is a table
+  /// Instead of `dims`: an owner per block of output dimensions and reduce labels, with tiles as whole parts of blocks.
+  std::optional<BlockMap> map{};
 };
 
 class PlacementBuilder {
@@ -66,10 +65,7 @@ class PlacementBuilder {
   /// The same for a block map.
   [[nodiscard]] std::optional<Candidate> realise(const BlockMap& work) const;
   /// A tensor under a layout over the mesh, with the tiles of `like` where they fit.
-  [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
-    return annotated(as_wanted(layout, like, tensor), tensor);
-  }
-  [[nodiscard]] Candidate column_map(const ColumnMap& map) const;
+  [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const;
   /// The placement of an operand, carried over to the output (and to parts of reduce labels).
   [[nodiscard]] std::optional<Candidate> inherit(const Access& access, const PlacedTensor& operand) const;
   /// The placement of a tensor of the same shape, unchanged.
@@ -83,10 +79,6 @@ class PlacementBuilder {
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:
-  /// Owners of these tilings' tiles according to the map's blocks, of which they are parts: `dims` gives the map
-  /// dimension of each tile dimension, or -1.
-  [[nodiscard]] Distribution by_table(const BlockMap& map, std::vector<Tiling> tilings,
-                                      const std::vector<int>& dims) const;
   /// Reduce labels cut like the map's blocks beyond the output's dimensions; nothing if impossible.
   [[nodiscard]] std::optional<std::vector<ReduceChoice>> reduce_by(const BlockMap& map, Index output_tiles) const;
   /// The layout wanted for a source under a map; nothing if prescribed tiles do not divide its blocks.
@@ -99,10 +91,10 @@ class PlacementBuilder {
   /// Adopts the tiles of the largest operand that is distributed along the output's axes like the output.
   void adopt_tiles(Draft& draft) const;
   void place_leaves(Candidate& c) const;
-  /// The layout wanted for a source, with the candidate's tiles.
+  /// The layout over the mesh that is wanted for a source, with the candidate's tiles.
   [[nodiscard]] Distribution as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const;
   /// The wanted layout with the tiles that the tensor's annotation asks for.
-  [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
+  [[nodiscard]] Distribution annotated(const Distribution& wanted, const TensorDesc& tensor) const;
   /// The best layout of an unplaced operand for this candidate: like the labels that index it, with unused axes spread
   /// over its longest free dimension.
   [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
@@ -110,8 +102,9 @@ class PlacementBuilder {
   /// cuts, the one with the most tiles).
   [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor,
                                          const std::vector<std::optional<Tiling>>& known) const;
-  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns,
-                                         const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
+  /// A tensor among ranks in columns. Dimensions of the map that the tensor lacks (-1) are replaced by its others.
+  [[nodiscard]] Distribution in_columns(const TensorDesc& tensor, RankColumns columns,
+                                        std::vector<std::optional<Tiling>> tiling) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
   /// The row distribution for the label, if it alone indexes the rows of a compressed operand or result; else null.

@@ -11,25 +11,19 @@ namespace {
 /// The coordinates of all ranks that have a part, with dimension `first` varying slowest: neighbours along it stay
 /// neighbours.
 std::vector<GridAxis> all_axes(const Distribution& where, std::size_t first) {
-  if (where.kind() != Distribution::Kind::kGrid) return {{where.ranks(), 1, 1}};
-  std::vector<GridAxis> axes;
-  Index inner = 1;
-  const auto add = [&](const GridDim& dim) {
-    for (const GridAxis& axis : dim.axes) axes.push_back({axis.size, axis.div * inner, axis.stride});
-    inner *= dim.size();
-  };
-  for (std::size_t d = where.grid_dims().size(); d-- > 0;) {
-    if (d != first) add(where.grid_dims()[d]);
+  if (!where.by_axes()) return {{where.ranks(), 1}};
+  std::vector<GridAxis> axes = where.grid_dims()[first].axes;
+  for (std::size_t d = 0; d < where.grid_dims().size(); ++d) {
+    const std::vector<GridAxis>& inner = where.grid_dims()[d].axes;
+    if (d != first) axes.insert(axes.end(), inner.begin(), inner.end());
   }
-  add(where.grid_dims()[first]);
   return axes;
 }
 
 }  // namespace
 
 std::optional<Distribution> row_slabs(const TensorDesc& tensor, const Distribution& where, Index tile_bytes) {
-  if (where.kind() == Distribution::Kind::kReplicated || tensor.shape.empty() || tensor.elements() == 0)
-    return std::nullopt;
+  if (where.everywhere() || tensor.shape.empty() || tensor.elements() == 0) return std::nullopt;
   GridDim cut;
   std::size_t d = 0;  // the first cut dimension: those before it have tiles of one element, those after it are whole
   for (; d < tensor.shape.size(); ++d) {

@@ -54,7 +54,7 @@ class MoveFit {
     edges_.assign(op_.shape.size(), {0});
     for (int d = 0; d < op_.out_rank(); ++d) {
       Index most = 1;
-      if (plan_.space.kind() == Distribution::Kind::kTable) continue;
+      if (plan_.space.by_table()) continue;
       for (const Index rank : ranks_)
         most = std::max(most, static_cast<Index>(plan_.space.owned_along(rank, d).size()));
       std::vector<Index> all{0};

@@ -221,7 +221,7 @@ std::vector<Index> TaskSpace::chunks_of_list(Index rank, const Candidate& candid
 std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& candidate) const {
   std::vector<Index> numbers{0};
   if (plan_.super_block.empty() || op_.out_rank() == 0) return numbers;
-  if (plan_.space.kind() == Distribution::Kind::kTable) return chunks_of_list(rank, candidate);
+  if (plan_.space.by_table()) return chunks_of_list(rank, candidate);
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge <= 0) continue;
@@ -243,7 +243,7 @@ std::vector<Index> TaskSpace::super_blocks_needing(Index rank, const Candidate& 
 void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
                                  const std::function<void(Index, const Piece&, Index)>& f) const {
   const PlacedTensor& placed = tensors_(tensor);
-  if (placed.distribution.kind() == Distribution::Kind::kReplicated) return;
+  if (placed.distribution.everywhere()) return;
   int accesses = 0;
   bool overlapping = placed.desc.sized();  // whole blocks
   for (const Access& access : op_.reads) {
@@ -344,7 +344,7 @@ std::vector<Index> TaskSpace::ranks_wanting(const Piece& piece, Index owner, Ind
 
 void TaskSpace::for_each_wanted(TensorId tensor, const Coord& block, Index owner,
                                 const std::function<void(const Piece&, const std::vector<Index>&)>& f) const {
-  if (tensors_(tensor).distribution.kind() == Distribution::Kind::kReplicated) return;
+  if (tensors_(tensor).distribution.everywhere()) return;
   Wanted(*this, tensor, block, owner, nullptr)
       .for_each_step([&](const Piece& piece, Index, Index, const std::vector<Index>& ranks) { f(piece, ranks); });
 }

@@ -74,7 +74,7 @@ class StepFit {
   bool halve_panels(std::size_t k) {
     const Tiling old = plan_.reduce[k];
     if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
-    if (plan_.space.kind() == Distribution::Kind::kTable && 2 * tasks() > kTableTasks) return false;
+    if (plan_.space.by_table() && 2 * tasks() > kTableTasks) return false;
     plan_.reduce[k] =
         old.ends() != nullptr ? halves(old) : Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
     const double thinner = largest_step();
@@ -91,7 +91,7 @@ class StepFit {
   [[nodiscard]] std::vector<Index> most_tiles() const {
     std::vector<Index> most(op_.shape.size(), 1);
     const Index stride = std::max<Index>(1, inputs_.ranks / 64);
-    if (plan_.space.kind() == Distribution::Kind::kTable) {
+    if (plan_.space.by_table()) {
       for (Index rank = 0; rank < inputs_.ranks; rank += stride)
         most.front() = std::max(most.front(), plan_.space.owned_tiles(rank));
       return most;

@@ -56,7 +56,6 @@ Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc&
   std::vector<Tiling> once;
   for (Index extent : output.shape) once.push_back(Tiling::near_equal(extent, 1));
   const Index ranks = plan.space.ranks();
-  if (plan.space.kind() == Distribution::Kind::kReplicated) return Distribution::replicated(ranks, std::move(once));
   const std::size_t dims = once.size();
   return Distribution::grid(ranks, std::move(once), std::vector<GridDim>(dims), plan.space.home(), plan.space.repeat());
 }
@@ -116,7 +115,7 @@ Index TaskSpace::first_panel(Index rank) const {
   if (op_.op_class != OpClass::kContraction || plan_.packs() || panels_ == 1 || op_.reduce.size() != 1 ||
       op_.reduce[0].part_dim >= 0)
     return 0;
-  if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
+  if (!plan_.space.by_axes()) return 0;
   const int label = op_.reduce[0].label;
   const Index least_tree = plan::least_tree(plan_.ranks_per_node);
   std::vector<Index> remote(static_cast<std::size_t>(panels_), 0);  // elements, along the dimension of the label
@@ -136,7 +135,7 @@ Index TaskSpace::first_panel(Index rank) const {
     const Distribution& where = tensors_(access.tensor).distribution;
     for (int d = 0; d < where.rank(); ++d) {
       const DimAccess& dim = access.dims[idx(d)];
-      if (dim.whole || dim.divisor != 1 || !mentions(dim, label) || where.kind() != Distribution::Kind::kGrid) continue;
+      if (dim.whole || dim.divisor != 1 || !mentions(dim, label) || !where.by_axes()) continue;
       for (Index panel = 0; panel < panels_; ++panel)
         remote[static_cast<std::size_t>(panel)] += reduce_interval(0, panel).size();
       for (const Index tile : where.owned_along(rank, d)) {
@@ -294,8 +293,7 @@ bool TaskSpace::kept_across_panels(const Access& access) const {
 Index TaskSpace::super_blocks(Index rank) const {
   Index count = 1;
   if (plan_.super_block.empty() || op_.out_rank() == 0) return count;
-  if (plan_.space.kind() == Distribution::Kind::kTable)
-    return chunk_count(plan_.space.owned_tiles(rank), plan_.super_block.front());
+  if (plan_.space.by_table()) return chunk_count(plan_.space.owned_tiles(rank), plan_.super_block.front());
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge > 0) count *= chunk_count(static_cast<Index>(plan_.space.owned_along(rank, d).size()), edge);
@@ -307,7 +305,7 @@ std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
   std::vector<Index> tiles;
   const Distribution& space = plan_.space;
   const bool whole = plan_.super_block.empty() || op_.out_rank() == 0;
-  if (!whole && space.kind() == Distribution::Kind::kTable) {
+  if (!whole && space.by_table()) {
     const std::span<const std::int32_t> list = space.owners().tiles_of(rank);
     const Index edge = plan_.super_block.front() > 0 ? plan_.super_block.front() : static_cast<Index>(list.size());
     const auto end = std::min(list.size(), static_cast<std::size_t>((number + 1) * edge));

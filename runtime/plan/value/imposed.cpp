@@ -12,11 +12,11 @@ const Layout* ImposedPlan::layout_for(const Op& op) {
     const auto decided = plan_->at.find(op.site);
     if (decided != plan_->at.end()) {
       const Decision& decision = decided->second;
-      const std::size_t axes = plan_->mesh.axes.size();
+      const Mesh& mesh = plan_->mesh;
       if (combination) {
-        layout = parse_layout(decision.result.empty() ? decision.work : decision.result, result_names(op), axes);
+        layout = parse_layout(decision.result.empty() ? decision.work : decision.result, result_names(op), mesh);
       } else {
-        layout = parse_layout(decision.work, slot_names(op), axes);
+        layout = parse_layout(decision.work, slot_names(op), mesh);
       }
     }
   }
@@ -31,8 +31,7 @@ const KeptCopy* ImposedPlan::copy_of(const Op& op) {
   if (fresh) {
     const auto decided = plan_->at.find(op.site);
     if (decided != plan_->at.end() && !decided->second.copy.empty()) {
-      const std::optional<Layout> layout =
-          parse_layout(decided->second.copy, result_names(op), plan_->mesh.axes.size());
+      const std::optional<Layout> layout = parse_layout(decided->second.copy, result_names(op), plan_->mesh);
       if (layout) copy = KeptCopy{*layout, decided->second.readers};
     }
   }

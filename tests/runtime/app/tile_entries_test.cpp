@@ -47,12 +47,12 @@ std::vector<Distribution> distributions(std::mt19937& random, int ranks, Index r
                                     Distribution::replicated(ranks, tilings)};
   plan::GridDim whole;
   plan::GridDim cut;
-  cut.axes = {{ranks, 1, 1}};
+  cut.axes = {{ranks, 1}};
   list.push_back(Distribution::grid(ranks, tilings, {whole, cut}));
   if (ranks % 2 == 0) {
     plan::GridDim half;
-    half.axes = {{ranks / 2, 1, 1}};
-    list.push_back(Distribution::grid(ranks, tilings, {half, whole}, 0, {{2, 1, ranks / 2}}));
+    half.axes = {{ranks / 2, 1}};
+    list.push_back(Distribution::grid(ranks, tilings, {half, whole}, 0, {{2, ranks / 2}}));
   }
   std::vector<std::int32_t> owners(static_cast<std::size_t>(tilings[0].tiles() * tilings[1].tiles()));
   for (std::int32_t& owner : owners) owner = static_cast<std::int32_t>(random() % static_cast<unsigned>(ranks));

@@ -60,7 +60,7 @@ NaiveMatrix<double> without_stored_zeros(NaiveMatrix<double> m) {
 Distribution tiles_of(Index rows, Index columns, Index ranks, Index row_tiles, Index column_tiles) {
   return Distribution::grid(
       ranks, {plan::Tiling::near_equal(rows, row_tiles), plan::Tiling::near_equal(columns, column_tiles)},
-      {{{{ranks, 1, 1}}, 1, 0}, {}});
+      {{{{ranks, 1}}, 1}, {}});
 }
 
 /// Receives the blocks of a kernel under test.

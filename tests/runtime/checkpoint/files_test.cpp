@@ -172,10 +172,10 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   m.tensors = {
       {dense,
        false,
-       Distribution::grid(6, tilings, {{{{2, 1, 3}}, 1, 0}, {{{3, 1, 1}}, 2, 1}}, 0),
+       Distribution::grid(6, tilings, {{{{2, 3}}, 1}, {{{3, 1}}, 2}}, 0),
        Distribution::replicated(6, tilings),
        {4, 5},
-       Distribution::column_map(6, tilings, {2, 0, 1})},
+       Distribution::in_columns(tilings, {6, 2, 0, 1})},
       {sized, true, std::nullopt, std::nullopt, {}, {}},
       {sized, false, Distribution::table(2, {cut}, {0, 1, 0}), std::nullopt, {}, Distribution::single(6, {cut}, 3)}};
   m.tensors[0].site = 9;

@@ -129,14 +129,14 @@ TEST_CASE("copies: layouts are read back as they were printed") {
       for (const Layout& layout : all_layouts(mesh, {ranks, ranks, ranks})) {
         const std::string text = text_of(layout, names);
         CAPTURE(text);
-        CHECK(parse_layout(text, names, mesh.axes.size()) == layout);
+        CHECK(parse_layout(text, names, mesh) == layout);
       }
     }
   }
   for (const char* text :
        {"repeated", "i0:a repeated k:b", "i0:a repeated repeated", "repeated i0:a", "i0:a everywhere", "i0:repeated"}) {
     CAPTURE(text);
-    CHECK_FALSE(parse_layout(text, names, 3));
+    CHECK_FALSE(parse_layout(text, names, meshes_of(8, 1).front()));
   }
 }
 
@@ -189,11 +189,11 @@ TEST_CASE("copies: boxes of a realised layout are those of the layout, and every
 
 TEST_CASE("copies: distributions that differ in copies alone have different signatures and are not equal") {
   const std::vector<Tiling> tilings{Tiling::fixed(4, 1)};
-  const GridDim halves{{{2, 1, 1}}, 2, 0};
+  const GridDim halves{{{2, 1}}, 2};
   std::set<std::string> signatures;
   std::vector<Distribution> all;
   for (const std::vector<GridAxis>& repeat :
-       std::vector<std::vector<GridAxis>>{{}, {{2, 1, 2}}, {{2, 1, 4}}, {{2, 1, 2}, {2, 1, 4}}}) {
+       std::vector<std::vector<GridAxis>>{{}, {{2, 2}}, {{2, 4}}, {{2, 2}, {2, 4}}}) {
     all.push_back(Distribution::grid(8, tilings, {halves}, 0, repeat));
     CHECK(signatures.insert(signature_of(all.back())).second);
     for (std::size_t k = 0; k + 1 < all.size(); ++k) CHECK_FALSE(all[k] == all.back());

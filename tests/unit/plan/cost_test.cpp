@@ -147,10 +147,9 @@ TEST_CASE("a wrong owner map makes the comparison of predicted and counted bytes
     const TensorLookup right = recorder.planner.lookup();
     const TensorId operand = op.op.reads.front().tensor;
     PlacedTensor shifted = right(operand);
-    REQUIRE(shifted.distribution.kind() == Distribution::Kind::kGrid);
-    std::vector<GridDim> dims = shifted.distribution.grid_dims();
-    for (GridDim& dim : dims) dim.shift += 1;
-    shifted.distribution = Distribution::grid(ranks, shifted.distribution.tilings(), dims, shifted.distribution.home());
+    REQUIRE(shifted.distribution.by_axes());
+    const Distribution& where = right(operand).distribution;
+    shifted.distribution = Distribution::grid(ranks, where.tilings(), where.grid_dims(), where.home() + 1);
     const TensorLookup wrong = [&](TensorId id) -> const PlacedTensor& { return id == operand ? shifted : right(id); };
     int different = 0;
     for (Index rank = 0; rank < ranks; ++rank) {

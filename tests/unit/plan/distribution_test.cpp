@@ -15,7 +15,6 @@ namespace {
 
 /// The ranks of one copy: equal coordinates along the repeat axes, relative to the home.
 std::vector<Index> place_of_copy(const Distribution& d, Index rank) {
-  if (d.kind() == Distribution::Kind::kReplicated) return {rank};
   std::vector<Index> at;
   const Index from_home = (rank + d.ranks() - d.home()) % d.ranks();
   for (const GridAxis& axis : d.repeat()) at.push_back(from_home / axis.stride % axis.size);
@@ -68,7 +67,7 @@ std::string violation(Random& random, const Distribution& d) {
     if (listed != owned[rank]) return "for_each_owned of rank " + std::to_string(rank);
     if (d.owned_tiles(rank) != static_cast<Index>(listed.size())) return "owned_tiles of rank " + std::to_string(rank);
     if (d.owned_elements(rank) != elements[rank]) return "owned_elements of rank " + std::to_string(rank);
-    if (d.kind() == Distribution::Kind::kTable || d.rank() == 0) continue;
+    if (d.by_table() || d.rank() == 0) continue;
     Index product = 1;
     for (int k = 0; k < d.rank(); ++k) {
       const std::vector<Index> along = d.owned_along(rank, k);
@@ -102,7 +101,7 @@ std::string violation(Random& random, const Distribution& d) {
 }  // namespace
 
 TEST_CASE("distributions: owners, owned tiles and owners of a box agree") {
-  std::map<Distribution::Kind, int> kinds;
+  std::set<std::string> kinds;
   int with_copies = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(30); ++n) {
     Random random(tdsl::tests::test_seed(), n);
@@ -112,8 +111,8 @@ TEST_CASE("distributions: owners, owned tiles and owners of a box agree") {
       tilings.push_back(tdsl::tests::random_tiling(random, random.chance(5) ? 0 : random.in(1, 12)));
     }
     const Distribution d = tdsl::tests::random_distribution(random, ranks, std::move(tilings));
-    ++kinds[d.kind()];
-    with_copies += d.kind() == Distribution::Kind::kGrid && d.copies() > 1 ? 1 : 0;
+    kinds.insert(d.by_table() ? "table" : d.columns() ? "columns" : d.everywhere() ? "everywhere" : "grid");
+    with_copies += d.by_axes() && d.copies() > 1 ? 1 : 0;
     const std::string wrong = violation(random, d);
     INFO("case ", n, ": ", d.describe({}), " on ", ranks, " ranks");
     REQUIRE_MESSAGE(wrong.empty(), wrong);
@@ -122,14 +121,14 @@ TEST_CASE("distributions: owners, owned tiles and owners of a box agree") {
   CHECK(with_copies > 0);
 }
 
-TEST_CASE("column map: every rank count to 40, every column count, few and many tiles") {
+TEST_CASE("ranks in columns: every rank count to 40, every column count, few and many tiles") {
   for (Index ranks = 1; ranks <= tdsl::tests::thinned(40); ++ranks) {
     for (Index columns = 1; columns <= ranks; ++columns) {
       Random random(tdsl::tests::test_seed(), static_cast<std::uint64_t>(ranks * 64 + columns));
       const Index rows = random.in(1, 25);
       const Index wide = random.in(1, 25);
       std::vector<Tiling> tilings{Tiling::near_equal(rows, rows), Tiling::near_equal(wide, wide)};
-      const Distribution d = Distribution::column_map(ranks, std::move(tilings), {columns, 0, 1});
+      const Distribution d = Distribution::in_columns(std::move(tilings), {ranks, columns, 0, 1});
       const std::string wrong = violation(random, d);
       INFO(ranks, " ranks, ", columns, " columns, ", rows, " x ", wide, " tiles");
       REQUIRE_MESSAGE(wrong.empty(), wrong);
@@ -137,13 +136,13 @@ TEST_CASE("column map: every rank count to 40, every column count, few and many 
   }
 }
 
-TEST_CASE("column map: with ranks x column height tiles the work is equal") {
+TEST_CASE("ranks in columns: with ranks x column height tiles the work is equal") {
   for (Index ranks = 1; ranks <= 40; ++ranks) {
     for (Index columns = 1; columns <= ranks; ++columns) {
       const Index low = ranks / columns;
       const Index rows = low * (low + 1);
-      const Distribution d = Distribution::column_map(
-          ranks, {Tiling::near_equal(rows, rows), Tiling::near_equal(ranks, ranks)}, {columns, 0, 1});
+      const Distribution d = Distribution::in_columns(
+          {Tiling::near_equal(rows, rows), Tiling::near_equal(ranks, ranks)}, {ranks, columns, 0, 1});
       for (Index rank = 0; rank < ranks; ++rank) CHECK(d.owned_tiles(rank) == rows);
     }
   }
@@ -151,7 +150,7 @@ TEST_CASE("column map: with ranks x column height tiles the work is equal") {
 
 TEST_CASE("the documented copies: 2 x 2 x 2 ranks, of which one axis repeats") {
   const Distribution d = Distribution::grid(8, {Tiling::fixed(2, 1), Tiling::fixed(2, 1)},
-                                            {GridDim{{{2, 1, 4}}, 1, 0}, GridDim{{{2, 1, 2}}, 1, 0}}, 0, {{2, 1, 1}});
+                                            {GridDim{{{2, 4}}, 1}, GridDim{{{2, 2}}, 1}}, 0, {{2, 1}});
   CHECK(d.copies() == 2);
   for_each_tile(d.all_tiles(), [&](const Coord& c) {
     const Index first = 4 * c[0] + 2 * c[1];
@@ -161,8 +160,8 @@ TEST_CASE("the documented copies: 2 x 2 x 2 ranks, of which one axis repeats") {
 }
 
 TEST_CASE("the documented grid: 2 x 3 ranks over (i, j)") {
-  const Distribution d = Distribution::grid(6, {Tiling::fixed(2, 1), Tiling::fixed(5, 1)},
-                                            {GridDim{{{2, 1, 3}}, 1, 0}, GridDim{{{3, 1, 1}}, 1, 0}});
+  const Distribution d =
+      Distribution::grid(6, {Tiling::fixed(2, 1), Tiling::fixed(5, 1)}, {GridDim{{{2, 3}}, 1}, GridDim{{{3, 1}}, 1}});
   const Index expected[2][5] = {{0, 1, 2, 0, 1}, {3, 4, 5, 3, 4}};
   for (Index i = 0; i < 2; ++i) {
     for (Index j = 0; j < 5; ++j) {

@@ -348,7 +348,7 @@ class Enumeration {
     for (const auto& entry : test_.tensors) {
       const auto& asked = entry.first;  // clang 14 cannot capture structured bindings in lambdas
       const auto& tensor = entry.second;
-      if (tensor.distribution.kind() == Distribution::Kind::kReplicated) continue;
+      if (tensor.distribution.everywhere()) continue;
       for_each_tile(tensor.distribution.all_tiles(), [&](const Coord& block) {
         for (Index me = 0; me < tensor.distribution.ranks(); ++me) {
           if (!tensor.distribution.owns(me, block)) continue;

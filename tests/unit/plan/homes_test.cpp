@@ -31,10 +31,9 @@ void move_some(PlannedCase& test, Random& random) {
   for (auto& [id, tensor] : test.tensors) {
     if (tensor.desc.sized() || tensor.distribution.rank() == 0 || random.chance(30)) continue;
     tensor.housing = {random.chance(80) ? Home::kDisk : Home::kFile, random.chance(50) ? 0 : random.in(1, 3)};
-    if (tensor.distribution.kind() == Distribution::Kind::kTable) tensor.housing.resident_tiles = 0;
+    if (tensor.distribution.by_table()) tensor.housing.resident_tiles = 0;
   }
-  if (test.op.outputs.empty() || test.op.outputs.front().sized() || test.op.shape.empty() ||
-      test.plan.space.kind() == Distribution::Kind::kTable)
+  if (test.op.outputs.empty() || test.op.outputs.front().sized() || test.op.shape.empty() || test.plan.space.by_table())
     return;
   test.plan.housing = {Home::kDisk, random.in(0, 2)};
 }

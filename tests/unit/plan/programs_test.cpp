@@ -188,7 +188,7 @@ bool base_is_local(const PlannedOp& planned, const Planner& planner) {
   if (planned.op.base < 0) return true;
   const Distribution& base = planner.tensor(planned.op.base).distribution;
   const Distribution& space = planned.plan.space;
-  if (base.kind() == Distribution::Kind::kReplicated) return true;
+  if (base.everywhere()) return true;
   return base.tilings() == space.tilings() && base == space;
 }
 

@@ -76,18 +76,15 @@ inline plan::Distribution random_grid(Random& random, Index ranks, std::vector<p
   for (int axes = random.small(0, 3); axes > 0; --axes) {
     const Index size = random.in(1, ranks / used);
     if (dims.empty() || random.chance(25)) {
-      repeat.push_back({size, 1, used});
+      repeat.push_back({size, used});
       used *= size;
       continue;
     }
     plan::GridDim& dim = dims[static_cast<std::size_t>(random.in(0, static_cast<Index>(dims.size()) - 1))];
-    dim.axes.push_back({size, dim.size(), used});
+    dim.axes.push_back({size, used});
     used *= size;
   }
-  for (plan::GridDim& dim : dims) {
-    dim.q = random.in(1, 3);
-    dim.shift = random.in(0, 5);
-  }
+  for (plan::GridDim& dim : dims) dim.q = random.in(1, 3);
   const Index home = random.chance(50) ? 0 : random.in(0, ranks - 1);
   return plan::Distribution::grid(ranks, std::move(tilings), std::move(dims), home, std::move(repeat));
 }
@@ -106,7 +103,7 @@ inline plan::Distribution random_distribution(Random& random, Index ranks, std::
   if (kind < 55 && dims >= 2) {
     const int row = random.small(0, dims - 1);
     const int column = (row + random.small(1, dims - 1)) % dims;
-    return plan::Distribution::column_map(ranks, std::move(tilings), {random.in(1, ranks), row, column});
+    return plan::Distribution::in_columns(std::move(tilings), {ranks, random.in(1, ranks), row, column});
   }
   if (kind < 60) return plan::Distribution::single(ranks, std::move(tilings), random.in(0, ranks - 1));
   return random_grid(random, ranks, std::move(tilings));

@@ -188,7 +188,7 @@ std::string not_as_planned(const Region& region, const PlanInputs& inputs, const
       const bool source = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource;
       // Sources are placed by their readers.
       if (!source || !plan.at.contains(op->op.site)) continue;
-      const auto wanted = parse_layout(plan.at.at(op->op.site).work, slot_names(op->op), plan.mesh.axes.size());
+      const auto wanted = parse_layout(plan.at.at(op->op.site).work, slot_names(op->op), plan.mesh);
       if (!wanted || !wanted->map) continue;
       const Distribution& space = op->plan.space;
       space.for_each_owned(0, [&](const Coord& tile) {

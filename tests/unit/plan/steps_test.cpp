@@ -30,7 +30,7 @@ namespace {
 PlacedTensor halves(TensorId id, Index extent) {
   const Tiling tiling = Tiling::fixed(extent, 2);
   return {{id, {8, "f64"}, {extent}, "A"},
-          Distribution::grid(2, {tiling}, {GridDim{{{2, 1, 1}}, (tiling.tiles() + 1) / 2, 0}})};
+          Distribution::grid(2, {tiling}, {GridDim{{{2, 1}}, (tiling.tiles() + 1) / 2}})};
 }
 PlannedCase planned(OpBuilder& builder, std::vector<Tiling> out, std::vector<Tiling> reduce, PlacedTensor operand) {
   PlannedCase test;
@@ -105,8 +105,8 @@ TEST_CASE("steps: a product on few ranks begins with the panels a rank has itsel
   const Index n = 64;
   const Tiling tiling = Tiling::fixed(n, 8);
   const auto square = [&](Index edge) {
-    const GridDim rows{{{edge, 1, edge}}, tiling.tiles() / edge, 0};
-    const GridDim columns{{{edge, 1, 1}}, tiling.tiles() / edge, 0};
+    const GridDim rows{{{edge, edge}}, tiling.tiles() / edge};
+    const GridDim columns{{{edge, 1}}, tiling.tiles() / edge};
     return Distribution::grid(edge * edge, {tiling, tiling}, {rows, columns});
   };
   for (const Index edge : {2, 4}) {
@@ -140,7 +140,7 @@ TEST_CASE("steps: 10^9 block products on 4096 ranks are listed quickly for one o
   const Index n = 1'000'000;
   const Tiling tiling = Tiling::fixed(n, 1000);
   const Distribution grid =
-      Distribution::grid(4096, {tiling, tiling}, {GridDim{{{64, 1, 64}}, 16, 0}, GridDim{{{64, 1, 1}}, 16, 0}});
+      Distribution::grid(4096, {tiling, tiling}, {GridDim{{{64, 64}}, 16}, GridDim{{{64, 1}}, 16}});
   OpBuilder builder(OpClass::kContraction, "A @ B", 0, 1);
   builder.out("i", n).out("j", n).reduce("k", n);
   builder.read(0, {tdsl::plan::at(0), tdsl::plan::at(2)}).read(1, {tdsl::plan::at(2), tdsl::plan::at(1)});

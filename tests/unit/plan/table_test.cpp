@@ -48,11 +48,12 @@ PlannedCase of_table(Random& random) {
   return test;
 }
 
-bool repeats(const Distribution& where) { return where.kind() == Distribution::Kind::kGrid && where.copies() > 1; }
+bool repeats(const Distribution& where) { return where.by_axes() && where.copies() > 1; }
 
 }  // namespace
 
 TEST_CASE("block map: texts are read back") {
+  const std::vector<std::string> names{"i", "j", "k"};
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(5); ++n) {
     Random random(tdsl::tests::test_seed(), n);
     const Index ranks = random.in(1, 9);
@@ -60,21 +61,44 @@ TEST_CASE("block map: texts are read back") {
     Index count = 1;
     for (int d = random.small(1, 3); d > 0; --d) blocks.push_back(random.in(1, 4)), count *= blocks.back();
     const BlockMap map = block_map(blocks, random_owners(random, random.chance(50) ? 1 : ranks, count), ranks);
-    CHECK(parse_block_map(text_of(map), 3) == map);
+    CHECK(parse_block_map(text_of(map, names), names, ranks) == map);
     Layout layout;
     layout.cut.resize(3);
     layout.map = map;
     CHECK_FALSE(layout.whole());
-    CHECK(parse_layout(text_of(layout, {"i", "j", "k"}), {"i", "j", "k"}, 2) == layout);
+    CHECK(parse_layout(text_of(layout, names), names, meshes_of(ranks, 1).front()) == layout);
   }
-  CHECK(text_of(*parse_block_map("table 2x3: 0*3 1 2*2", 2)) == "table 2x3: 0*3 1 2*2");
-  CHECK(text_of(*parse_block_map("cyclic 4x4 on 2x3 from 6", 3)) == "cyclic 4x4 on 2x3 from 6");
   for (const char* text :
-       {"table 2x2", "table 2x2: 0 1 2", "table 2x2: 0*5", "table 2x2: 0 1 2 3 4", "table 2x2x2x2: 0*16",
-        "table 2xx2: 0*4", "table 0: ", "table 1000x1001: 0*1001000", "table 2: 0 -1", "table 2: 0  1", "table 2:0 1",
-        "table 2: 4294967296*2", "cyclic 4x4", "cyclic 4x4 on 2", "cyclic 4x4 on 2x3 from", "cyclic 4x4 on 2x3 from 6 ",
-        "cyclic 4 on 0", "heap 4: 0*4"}) {
-    CHECK_MESSAGE(!parse_block_map(text, 3), text);
+       {"table 2x3: 0*3 1 2*2", "cyclic 4x4 on 2x3 from 6", "columns 2 (i, j)", "columns 3 (k, i)"}) {
+    const std::optional<BlockMap> map = parse_block_map(text, names, 7);
+    REQUIRE_MESSAGE(map, text);
+    CHECK(text_of(*map, names) == text);
+  }
+  for (const char* text : {"table 2x2",
+                           "table 2x2: 0 1 2",
+                           "table 2x2: 0*5",
+                           "table 2x2: 0 1 2 3 4",
+                           "table 2x2x2x2: 0*16",
+                           "table 2xx2: 0*4",
+                           "table 0: ",
+                           "table 1000x1001: 0*1001000",
+                           "table 2: 0 -1",
+                           "table 2: 0  1",
+                           "table 2:0 1",
+                           "table 2: 4294967296*2",
+                           "cyclic 4x4",
+                           "cyclic 4x4 on 2",
+                           "cyclic 4x4 on 2x3 from",
+                           "cyclic 4x4 on 2x3 from 6 ",
+                           "cyclic 4 on 0",
+                           "heap 4: 0*4",
+                           "columns 8 (i, j)",
+                           "columns 0 (i, j)",
+                           "columns 2 (i, i)",
+                           "columns 2 (i, x)",
+                           "columns 2 (i, j) ",
+                           "columns 2 i, j"}) {
+    CHECK_MESSAGE(!parse_block_map(text, names, 7), text);
   }
 }
 
@@ -98,7 +122,7 @@ TEST_CASE("block map: owners dealt out over a grid have a closed form") {
       owners.push_back(static_cast<std::int32_t>(meant.owner(at, ranks)));
     }
     const BlockMap found = block_map(blocks, owners, ranks);
-    INFO(text_of(meant), " on ", ranks, " ranks became ", text_of(found));
+    INFO(text_of(meant, {}), " on ", ranks, " ranks became ", text_of(found, {}));
     REQUIRE(found.cyclic());
     for (Index k = 0; k < meant.count(); ++k) {
       Index rest = k;
@@ -108,9 +132,34 @@ TEST_CASE("block map: owners dealt out over a grid have a closed form") {
     ++cyclic;
   }
   CHECK(cyclic > 0);
-  CHECK(text_of(block_map({3, 4}, {6, 0, 1, 6, 2, 3, 4, 2, 6, 0, 1, 6}, 7)) == "cyclic 3x4 on 2x3 from 6");
-  CHECK(text_of(block_map({2, 2}, {0, 1, 3, 4}, 7)) == "cyclic 2x2 on 2x3");
-  CHECK(text_of(block_map({2, 2}, {0, 1, 1, 0}, 2)) == "table 2x2: 0 1*2 0");
+  CHECK(text_of(block_map({3, 4}, {6, 0, 1, 6, 2, 3, 4, 2, 6, 0, 1, 6}, 7), {}) == "cyclic 3x4 on 2x3 from 6");
+  CHECK(text_of(block_map({2, 2}, {0, 1, 3, 4}, 7), {}) == "cyclic 2x2 on 2x3");
+  CHECK(text_of(block_map({2, 2}, {0, 1, 1, 0}, 2), {}) == "table 2x2: 0 1*2 0");
+}
+
+TEST_CASE("block map: every tile has the owner of its block") {
+  for (std::uint64_t n = 0; n < tdsl::tests::test_cases(5); ++n) {
+    Random random(tdsl::tests::test_seed(), n);
+    const Index ranks = random.in(1, 9);
+    const std::vector<Index> counts{random.in(1, 4), random.in(1, 4)};
+    const std::vector<BlockMap> maps{{counts, {random.in(1, ranks), 1}, random.in(0, ranks - 1)},
+                                     block_map(counts, random_owners(random, ranks, counts[0] * counts[1]), ranks),
+                                     block_map({ranks, random.in(1, ranks), 1, 0})};
+    for (const BlockMap& map : maps) {
+      INFO(text_of(map, {"i", "j"}), " on ", ranks, " ranks");
+      // A first dimension that the map lacks, then the map's second and first.
+      const std::vector<Index> times{random.in(1, 3), random.in(1, 3)};
+      const auto cut = [&](std::size_t d) {
+        const Index tiles = map.blocks[d] * times[d];
+        return Tiling::near_equal(tiles, tiles);
+      };
+      const Distribution where =
+          Distribution::mapped(ranks, {Tiling::near_equal(2, 2), cut(1), cut(0)}, map, {-1, 1, 0});
+      tdsl::tests::for_each_tile(where.all_tiles(), [&](const Coord& tile) {
+        REQUIRE(where.owner(tile) == map.owner({tile[2] / times[0], tile[1] / times[1]}, ranks));
+      });
+    }
+  }
 }
 
 TEST_CASE("owner tables: lists and positions") {
@@ -167,7 +216,7 @@ TEST_CASE("owner tables: with operands placed by tables, predicted intervals con
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(20); ++n) {
     Random random(tdsl::tests::test_seed(), n);
     PlannedCase test = OperationGenerator(random).make();
-    if (test.plan.space.kind() == Distribution::Kind::kTable) continue;
+    if (test.plan.space.by_table()) continue;
     test.plan.super_block.clear();
     for (auto& [id, tensor] : test.tensors) {
       const Distribution& where = tensor.distribution;
@@ -250,7 +299,7 @@ TEST_CASE("owner tables: of too many pieces there are bounds") {
   test.op.outputs.push_back({100, {8, "f64"}, test.op.shape, "s"});
   test.plan.space = Distribution::table(2, {Tiling::fixed(4, 1)}, {0, 0, 1, 0});
   test.plan.reduce = {Tiling::near_equal(n, 1)};
-  test.tensors[0] = {{0, {8, "f64"}, {n}, "x"}, Distribution::grid(2, {Tiling::fixed(n, 1)}, {{{{2, 1, 1}}}})};
+  test.tensors[0] = {{0, {8, "f64"}, {n}, "x"}, Distribution::grid(2, {Tiling::fixed(n, 1)}, {{{{2, 1}}}})};
   for (const Index rank : {0, 1}) {
     const Cost cost = cost_of(test.op, test.plan, test.lookup(), rank, {}, 1);
     CHECK(cost.bytes_received.lo == 0);

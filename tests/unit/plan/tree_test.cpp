@@ -73,7 +73,7 @@ std::string wrong_groups(const Op& op, const OpPlan& plan, const TensorLookup& t
   for (const Access& access : op.reads) tensors_read.insert(access.tensor);
   for (const TensorId id : tensors_read) {
     const Distribution& where = tensors(id).distribution;
-    if (where.kind() == Distribution::Kind::kReplicated) continue;
+    if (where.everywhere()) continue;
     for (Index block = 0; block < where.tile_count(); ++block) {
       const Coord coord = where.coord(block);
       for (Index owner = 0; owner < where.ranks(); ++owner) {

@@ -41,7 +41,7 @@ struct StoreCase {
     std::vector<GridDim> dims;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       tilings.push_back(Tiling::near_equal(shape[d], 2 * ranks[d]));
-      dims.push_back({{{ranks[d], 1, inputs.ranks}}, 2, 0});
+      dims.push_back({{{ranks[d], inputs.ranks}}, 2});
       if (ranks[d] == 1) dims.back().axes.clear();
       inputs.ranks *= ranks[d];
     }

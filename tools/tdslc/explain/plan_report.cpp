@@ -180,8 +180,7 @@ class Reporter : public record::PlanningSink {
     const auto all = plan::Estimate::exactly(static_cast<double>(tensor.elements()));
     const auto blocks = plan::Estimate::exactly(static_cast<double>(op.plan.space.tile_count()));
     row.stored_bytes = plan::counting::bytes_of_blocks(tensor, op.plan.space, blocks, all).expected;
-    if (tensor.rows == nullptr || op.plan.space.kind() != plan::Distribution::Kind::kGrid || op.plan.space.copies() > 1)
-      return;
+    if (tensor.rows == nullptr || !op.plan.space.by_axes() || op.plan.space.copies() > 1) return;
     double most = 0;
     const std::vector<plan::Index> ranks = plan::rank_sample(op.plan.space, kRanksCounted);
     for (const plan::Index rank : ranks) {
