@@ -98,8 +98,7 @@ bool is_positive_zero(const Program& program, const Expr& e) {
 
 /// True if the index variable covers the whole dimension.
 bool covers(const Compute& c, std::int32_t label, const Extent& extent) {
-  const auto index = static_cast<std::size_t>(label);
-  const Label& l = index < c.out.size() ? c.out[index] : c.reduce[index - c.out.size()];
+  const Label& l = label_of(c, label);
   return l.begin == Extent(0) && l.end == extent;
 }
 

@@ -25,7 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/serial_loop.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
@@ -69,8 +68,7 @@ class Copies {
   void tell_of_arguments(const Region& region) {
     std::map<ValueId, ValueId> copied;
     for (const Node& n : region.nodes) {
-      const auto* c = std::get_if<Compute>(&n.op);
-      const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+      const ValueId of = copied_matrix(n);
       if (of.valid() && program_.type(of).is_compressed() && !program_.type(n.results[0]).is_compressed())
         copied.emplace(n.results[0], of);
       if (!std::holds_alternative<Routine>(n.op)) continue;
@@ -144,9 +142,7 @@ class Copies {
     if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op)) return false;
     if (const auto* f = std::get_if<For>(&n.op)) return becomes_dense(f->inits, carried(f->body), v);
     if (const auto* w = std::get_if<While>(&n.op)) return becomes_dense(w->inits, carried(w->body), v);
-    const auto* c = std::get_if<Compute>(&n.op);
-    const auto iteration = operations ? sparse_iteration(program_, n) : std::nullopt;
-    return !iteration || !visits(*c, *iteration, v);
+    return !operations || !reads_stored(program_, n, v);
   }
   void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
     if (needs_itself(n, v, operations)) {
@@ -207,8 +203,7 @@ class Unmarking : public RegionRewriter {
   [[nodiscard]] bool enters(const Node&) const override { return true; }
 
   void rewrite_node(Node n, std::vector<Node>& earlier) override {
-    const auto* c = std::get_if<Compute>(&n.op);
-    const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+    const ValueId of = copied_matrix(n);
     if (of.valid() && lost_.contains(of) && program_.type(of).format == program_.type(n.results[0]).format)
       names_.emplace(n.results[0], of);
     else

@@ -240,6 +240,11 @@ std::optional<SparseIteration> sparse_iteration(const Program& program, const No
   return c == nullptr ? std::nullopt : sparse_iteration(program, *c, program.type(node.results[0]).is_compressed());
 }
 
+bool reads_stored(const Program& program, const Node& node, ValueId tensor) {
+  const auto found = sparse_iteration(program, node);
+  return found && visits(std::get<Compute>(node.op), *found, tensor);
+}
+
 bool moves_elements(const Program& program, const Node& node) {
   const auto found = sparse_iteration(program, node);
   return found && found->result == SparseIteration::Result::kMoved;

@@ -15,6 +15,8 @@ namespace tdsl::passes {
                                                                   const ir::Compute& compute, bool compressed_result);
 /// The same for a node; nothing unless it is a Compute.
 [[nodiscard]] std::optional<ir::SparseIteration> sparse_iteration(const ir::Program& program, const ir::Node& node);
+/// True if the node reads only stored elements of the compressed tensor: its sparse iteration visits them.
+[[nodiscard]] bool reads_stored(const ir::Program& program, const ir::Node& node, ir::ValueId tensor);
 /// True if the node only moves elements of compressed matrices into another one (ir/analysis/rearrangement.h).
 [[nodiscard]] bool moves_elements(const ir::Program& program, const ir::Node& node);
 

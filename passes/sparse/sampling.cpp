@@ -5,7 +5,8 @@
 //     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 // becomes
 //     %4:f64[%0, compressed %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
-//     where ne(%1[i, j], 0.0) %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
+//       where ne(%1[i, j], 0.0)
+//     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 //
 // All readers iterate over the same matrix and read the sampled one at its row and column. Where that matrix is 0,
 // their values are 0 whatever they read, so the 0 found there is harmless. After `absence` types no longer affect
@@ -57,7 +58,7 @@ class Sampling : public RegionRewriter {
     const auto* c = std::get_if<Compute>(&region.nodes[k].op);
     const ValueId v = region.nodes[k].results.empty() ? ValueId{} : region.nodes[k].results[0];
     if (c == nullptr || c->out.size() != 2 || c->bodies.size() != 1 ||
-        !(is_product(*c, v) || (is_dense_matrix(v) && !reads_compressed(*c))) || can_fail(program_, *c))
+        !(is_product(region.nodes[k]) || (is_dense_matrix(v) && !reads_compressed(*c))) || can_fail(program_, *c))
       return std::nullopt;
     Readers readers;
     int count = 0;
@@ -84,9 +85,9 @@ class Sampling : public RegionRewriter {
     const StoredLoop& loop = iteration.loops.front();
     return loop.merge == Merge::kIntersection ? operands[static_cast<std::size_t>(loop.over[1])].tensor : ValueId{};
   }
-  /// True if rows of the value are accumulated (A @ B).
-  [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
-    const auto iteration = program_.type(v).is_compressed() ? sparse_iteration(program_, c, true) : std::nullopt;
+  /// True if rows of the compressed result are accumulated (A @ B).
+  [[nodiscard]] bool is_product(const Node& n) const {
+    const auto iteration = sparse_iteration(program_, n);
     return iteration && iteration->result == SparseIteration::Result::kAccumulated;
   }
   [[nodiscard]] bool is_dense_matrix(ValueId v) const {
@@ -107,7 +108,7 @@ class Sampling : public RegionRewriter {
     const Expr element = read(walked.scalar, readers.walked, {index_ref(0), index_ref(1)});
     sampled.guard = conjunction_of(is_present(element), sampled.guard);
     const auto iteration = sparse_iteration(program_, sampled, true);
-    const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
+    const bool product = is_product(region.nodes[k]);
     if (!iteration || !(product ? is_masked(*iteration, readers.walked)
                                 : iteration->result == SparseIteration::Result::kOrdered &&
                                       iteration->driver().tensor == readers.walked))

@@ -31,7 +31,6 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/iteration_rules.h"
 #include "ir/text/print.h"
 #include "passes/passes.h"
 #include "passes/rewriting.h"
@@ -66,12 +65,6 @@ StorageChoice with_rearranged(const Program& program) {
   }
 }
 
-/// True if the operation reads only stored elements of the compressed value.
-bool reads_stored(const Program& program, const Node& n, const Compute& c, ValueId v) {
-  const auto iteration = sparse_iteration(program, n);
-  return iteration && visits(c, *iteration, v);
-}
-
 /// A program with compressed copies of values.
 struct CompressedCopies {
   Program program;
@@ -96,13 +89,15 @@ class CompressedCopier {
 
   CompressedCopies run() {
     std::map<ValueId, int> walks;
-    each(marked_, [&](ValueId v, const Node&, int loops) { walks[v] += loops > loops_.at(v) ? 2 : 1; });
+    for_each_operation(marked_.body.nodes, 0, [&](const Node& n, const Compute& c, int loops) {
+      for (const ValueId v : visited(n, c)) walks[v] += loops > loops_.at(v) ? 2 : 1;
+    });
     std::erase_if(loops_, [&](const auto& candidate) { return walks[candidate.first] < 2; });
     for (const auto& [v, loops] : loops_) result_.copies.emplace(v, copy_of(v));
-    std::map<const Node*, ValueMap> names;
-    each(result_.program, [&](ValueId v, const Node& n, int) { names[&n].emplace(v, result_.copies.at(v)); });
-    for_each_operation(result_.program.body.nodes, 0, [&](Node& n, Compute&, int) {
-      if (const auto found = names.find(&n); found != names.end()) rename_operands(n, found->second);
+    for_each_operation(result_.program.body.nodes, 0, [&](Node& n, const Compute& c, int) {
+      ValueMap names;
+      for (const ValueId v : visited(n, c)) names.emplace(v, result_.copies.at(v));
+      rename_operands(n, names);
     });
     insert(result_.program.body);
     return std::move(result_);
@@ -120,14 +115,11 @@ class CompressedCopier {
       format.compress(false);
   }
 
-  /// Calls `f` for every candidate and each operation that reads only its stored elements.
-  template <class F>
-  void each(const Program& program, const F& f) const {
-    for_each_operation(program.body.nodes, 0, [&](const Node& n, const Compute& c, int loops) {
-      for (const ValueId v : values_read(c)) {
-        if (loops_.contains(v) && reads_stored(marked_, n, c, v)) f(v, n, loops);
-      }
-    });
+  /// The candidates of which the operation reads only stored elements.
+  [[nodiscard]] std::set<ValueId> visited(const Node& n, const Compute& c) const {
+    std::set<ValueId> found = values_read(c);
+    std::erase_if(found, [&](ValueId v) { return !loops_.contains(v) || !reads_stored(marked_, n, v); });
+    return found;
   }
 
   ValueId copy_of(ValueId v) {
@@ -160,7 +152,7 @@ std::set<ValueId> copies_in_vain(const std::map<ValueId, ValueId>& copies, const
   for_each_operation(choice.program.body.nodes, 0, [&](const Node& n, const Compute& c, int) {
     const std::set<ValueId> read = values_read(c);
     for (const auto& [v, copy] : copies) {
-      if (read.contains(copy) && !vain.contains(v) && !reads_stored(choice.program, n, c, copy)) vain.insert(v);
+      if (read.contains(copy) && !vain.contains(v) && !reads_stored(choice.program, n, copy)) vain.insert(v);
     }
   });
   return vain;
@@ -214,8 +206,7 @@ std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange&
 
 /// True if `[dense-copy]` has warned about it.
 bool is_dense_copy(const Program& program, const Node& n) {
-  const auto* c = std::get_if<Compute>(&n.op);
-  const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+  const ValueId of = copied_matrix(n);
   return of.valid() && program.type(of).is_compressed();
 }
 

@@ -80,7 +80,7 @@ class Chooser {
       if (program_.type(n.results[0]).is_compressed() && result == Result::kDense)
         lost.emplace(n.results[0], "it is not computed from stored elements of others");
       // A dense copy alone does not justify compressing the original.
-      if (!iteration || (result == Result::kDense && copied_matrix(c).valid())) return;
+      if (!iteration || (result == Result::kDense && copied_matrix(n).valid())) return;
       for (const ValueId v : values_read(c)) {
         if (program_.type(v).is_compressed() && visits(c, *iteration, v)) ++choice_.compressed[v];
       }
@@ -170,10 +170,11 @@ Node copying(const Program& program, ValueId v, ValueId copy, const SourceRange&
   return {range, {copy}, std::move(c)};
 }
 
-ValueId copied_matrix(const Compute& c) {
-  const auto* r = is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
-  if (r == nullptr || r->subscripts.size() != c.out.size()) return {};
-  for (std::size_t d = 0; d < c.out.size(); ++d) {
+ValueId copied_matrix(const Node& node) {
+  const auto* c = std::get_if<Compute>(&node.op);
+  const auto* r = c != nullptr && is_elementwise(*c) ? std::get_if<Read>(&c->bodies[0]->op) : nullptr;
+  if (r == nullptr || r->subscripts.size() != c->out.size()) return {};
+  for (std::size_t d = 0; d < c->out.size(); ++d) {
     if (bare_label(r->subscripts[d]) != static_cast<std::int32_t>(d)) return {};
   }
   return r->tensor;

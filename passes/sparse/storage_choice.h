@@ -41,7 +41,7 @@ void for_each_operation(Nodes& nodes, int loops, const F& f) {
 /// The node `copy[i, j] = v[i, j]`, for values of any rank.
 [[nodiscard]] ir::Node copying(const ir::Program& program, ir::ValueId v, ir::ValueId copy,
                                const ir::SourceRange& range);
-/// The matrix A if the Compute is `D[i, j] = A[i, j]`, else an invalid id.
-[[nodiscard]] ir::ValueId copied_matrix(const ir::Compute& c);
+/// The matrix A if the node is a Compute `D[i, j] = A[i, j]`, else an invalid id.
+[[nodiscard]] ir::ValueId copied_matrix(const ir::Node& node);
 
 }  // namespace tdsl::passes
