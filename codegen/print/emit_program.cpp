@@ -116,7 +116,7 @@ class ProgramEmitter {
     return line_comment(fmt::format("{}:{}:{}{}", file, range.line, text.empty() ? "" : " ", text));
   }
 
-  /// True for steps whose emitted statement shows what their source line says: they need no comment.
+  /// True for steps whose emitted statement repeats their source line, and therefore needs no comment.
   [[nodiscard]] static bool declares_itself(const Step& s) {
     const auto is = [&s]<class... T>() { return (std::holds_alternative<T>(s.op) || ...); };
     return is.operator()<ParamStep, DimensionStep, InputStep, OutputStep, PrintStep, CopyStep, ReleaseStep>();
@@ -445,7 +445,7 @@ class ProgramEmitter {
     body_.line("}});");
   }
 
-  /// The steps of the condition; host arithmetic at their end is what they return.
+  /// The steps of a loop condition; host arithmetic at their end becomes the return value.
   void condition(const WhileStep& w) {
     const auto* last = w.condition.empty() ? nullptr : std::get_if<HostStep>(&w.condition.back().op);
     const bool returns = last != nullptr && last->target == w.condition_value && !ir::may_fail(last->value);
