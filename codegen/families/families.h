@@ -94,7 +94,7 @@ struct RecordedOp : plan::BasicOp<Extent> {
 
 /// The kernel of an operation. Empty for contractions.
 struct ComputeKernel {
-  ir::Compute compute;  ///< a single body; reads refer to family values; `combine` only together with the same monoid
+  ir::Compute compute;  ///< one body; reads refer to values of the program; `combine` only with the same monoid
   ir::Scalar type = ir::Scalar::kF64;      ///< of the result
   std::optional<ir::StoredWalk> walk;      ///< replaces iteration over all points
   std::set<const ir::ExprNode*> bounding;  ///< conjuncts of the guard that are covered by Sparsity::bounds

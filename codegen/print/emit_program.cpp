@@ -52,7 +52,7 @@ class ProgramEmitter {
       body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
     steps(program_.steps);
     Writer w;
-    // It runs once and only records: half the compiler's time is saved by not optimising it.
+    // Runs once and only records; without optimisation the file compiles in half the time.
     w.line("TDSL_RECORDING void program(rt::Session& session) {{");
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
