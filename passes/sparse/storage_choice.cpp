@@ -117,7 +117,7 @@ class Chooser {
     }
   }
 
-  /// The compressed tensors of which the Compute reads only stored elements. `by`: the way its result is compressed.
+  /// The compressed operands whose stored elements alone the Compute reads. `by`: the way its result is compressed.
   [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
     std::set<ValueId> values = values_read(c);
     std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });

@@ -20,7 +20,7 @@ using ir::Monoid;
 
 namespace {
 
-/// Precedence that the right side of a sum needs to stand without parentheses (see spelling()).
+/// Precedence of the right operand of a sum above which it needs no parentheses (see spelling()).
 constexpr int kFactorPrecedence = 7;
 
 /// `x` for `x(i, j)` with these arguments; else empty.
