@@ -29,7 +29,7 @@ class CalledFunctions {
 
   /// Begins a piece of code, for which no calls of user functions are recorded yet.
   void start_code() { entered_.clear(); }
-  /// `rt::foreign_kernel({place(7), "the C++ function 'gelu' of k.hpp"}, kernel)` if the code since `start_code` may
+  /// rt::foreign_kernel({place(7), "the C++ function `gelu` of k.hpp"}, kernel) if the code since `start_code` may
   /// call user functions, otherwise `callee`.
   [[nodiscard]] std::string reported(std::string_view how, const std::string& callee, ir::SourceRange range);
   /// Records that the current code may call this user function.
