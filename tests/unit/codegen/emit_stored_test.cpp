@@ -51,7 +51,8 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
   check_contains(text, "[&](Index j) { rt::fetch_ahead(y(j)); },");
   check_contains(text, "[&](Index j, double a) { total += scalar::absent_multiply(a, y(j)); });");
   check_contains_words(text, "session.sparse<double>({\"r\", ");
-  check_contains_words(text, "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), whole()}}, ");
+  check_contains_words(text,
+                       "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), whole()}}, ");
 }
 
 TEST_CASE("codegen emit stored: with the transpose rows are reduced, and what lies along them is read once per row") {
