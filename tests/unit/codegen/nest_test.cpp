@@ -511,7 +511,7 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   check("gt(%5[i, j], 0.0)", "", "gt(%5[i, j], 0.0)");
 }
 
-TEST_CASE("codegen nest: fused rows mean what the operators mean") {
+TEST_CASE("codegen nest: fused rows compute the values of their operators") {
   NestParts parts;
   // The maximum, the differences, their sum, the quotients.
   check_fused(
