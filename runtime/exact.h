@@ -48,7 +48,7 @@ class Exact {
   bool lost_ = false;
 };
 
-/// A loop's next value: `i + step`, or the end of 64 bits, which is no iteration of any loop, where that lies beyond.
+/// A loop's next value: `i + step`, or on overflow the limit of 64 bits, which ends every loop.
 [[nodiscard]] constexpr std::int64_t advanced(std::int64_t i, std::int64_t step) {
   std::int64_t next = 0;
   if (!__builtin_add_overflow(i, step, &next)) return next;

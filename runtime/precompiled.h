@@ -1,5 +1,5 @@
-// What emitted programs may include, for lib/tdsl/precompiled (tools/cmake/TdslToolchain.cmake): it stands for
-// runtime/emitted.h where the compiler and its options are the same. No #pragma once, for it is never included itself.
+// The headers of emitted programs, for lib/tdsl/precompiled (tools/cmake/TdslToolchain.cmake), which replaces
+// runtime/emitted.h for the same compiler and options. No #pragma once: this file is never included.
 
 #include "runtime/emitted.h"
 #include "runtime/kernels/blocked_reduction.h"

@@ -11,7 +11,7 @@
 namespace tdsl::rt {
 
 /// Like visit_element_type for algorithms that need an order or the text of one number: `f` is instantiated for
-/// arithmetic types only. Another type is an error of the user's; `what` begins the message.
+/// arithmetic types only. For other types throws RunError, with a message that begins with `what`.
 template <class F>
 decltype(auto) visit_real_type(ElementType type, std::string_view what, F&& f) {
   using Result = decltype(f(std::type_identity<double>{}));

@@ -22,7 +22,7 @@ namespace tdsl::rt {
   return text + "]";
 }
 
-/// The program declares another number of dimensions than the file has. `origin`: " in 'a.npy'", or nothing; `shape`:
+/// The program declares another number of dimensions than the file has. `origin`: " in `a.npy`", or nothing; `shape`:
 /// if it is known.
 [[nodiscard]] inline std::string other_rank_text(std::string_view input, std::size_t declared, std::string_view origin,
                                                  std::size_t rank, std::optional<std::span<const std::int64_t>> shape) {

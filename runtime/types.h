@@ -7,18 +7,18 @@
 #include <type_traits>
 #include <variant>
 
-/// The language's scalar types as the runtime stores them (language page, section 3). Free of every dependency.
+/// The language's scalar types as the runtime stores them (language page, section 3). Depends on no other header.
 namespace tdsl::rt {
 
 /// Tensors have at most this many dimensions.
 inline constexpr int kMaxRank = 8;
 
-/// Threads of a rank, at most: more than a node has cores, fewer than a thread team can be made of.
+/// Maximum number of threads per rank: above the core count of a node, below the limit of a thread team.
 inline constexpr int kMostThreads = 4096;
 
 /// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
-/// 'b' bool, 'i' integer, 'f' float. Of two types of one kind the later row is the wider one. Positions are written
-/// into messages and checkpoints, so a new type is a new last row.
+/// 'b' bool, 'i' integer, 'f' float. Of two types of one kind the later row is the wider one. Messages and checkpoints
+/// contain row numbers, so a new type must be the last row.
 #define TDSL_ELEMENT_TYPES(X)       \
   X(kBool, bool, "bool", 'b')       \
   X(kI32, std::int32_t, "i32", 'i') \
@@ -72,9 +72,9 @@ inline constexpr std::size_t kLargestElement = [] {
   return std::nullopt;
 }
 
-/// Arithmetic rounds; inf and nan exist.
+/// True for types with rounding arithmetic, inf and nan.
 [[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f'; }
-/// Floats with an order, for which BLIS, LAPACK, random numbers and derivatives are defined.
+/// True for ordered floats: the types supported by BLIS and LAPACK calls, random numbers and derivatives.
 [[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f'; }
 [[nodiscard]] constexpr bool is_integer(ElementType type) { return element_info(type).kind == 'i'; }
 

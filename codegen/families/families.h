@@ -22,9 +22,9 @@
 #include "runtime/plan/sparsity.h"
 #include "runtime/record/known.h"
 
-// Form (c) of the IR: task families with symbolic extents. A FamilyProgram describes the emitted program step by step:
-// host arithmetic repeated on every rank, and recorded operations on tensors. The emitter prints it as C++; `tdslc
-// explain` interprets it with numbers. So both agree on every access, owner and message.
+// The operation program, the second of the three forms (docs/architecture.md). It describes the emitted program step by
+// step: host arithmetic repeated on every rank, and recorded operations on tensors, with symbolic extents. The emitter
+// prints it as C++; `tdslc explain` interprets it with numbers. So both agree on every access, owner and message.
 //
 // Values. Every value is *host* (a C++ scalar known on every rank) or a *tensor* (a handle; including rank 0). Extents
 // and expressions refer to values; all values in an Extent are host values. A value is assigned by a single step,
@@ -93,7 +93,7 @@ struct RecordedOp : plan::BasicOp<Extent> {
 
 /// The kernel of an operation. Empty for contractions.
 struct ComputeKernel {
-  ir::Compute compute;  ///< a single body; reads refer to family values; `combine` only together with the same monoid
+  ir::Compute compute;  ///< one body; reads refer to values of the program; `combine` only with the same monoid
   ir::Scalar type = ir::Scalar::kF64;      ///< of the result
   std::set<const ir::ExprNode*> bounding;  ///< conjuncts of the guard that are covered by Sparsity::bounds
   std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each copied from the operand with that number;
@@ -110,8 +110,8 @@ struct ComputeKernel {
   std::map<ValueId, std::optional<std::int64_t>> turns;
   /// Gathers (see Note [Gathers]): per read, the label of each dimension with a data-dependent subscript, or -1.
   std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;
-  /// The result is a part of a packed operand, from this element on in row-major order (see FusedKernel); its counts in
-  /// f64 may become integers. The runtime has the kernel.
+  /// The result is a part of a packed operand (see FusedKernel): its row-major elements from this position on. Counts
+  /// in f64 may become integers. The kernel is the runtime's.
   std::optional<Extent> packed_from;
   /// Scatters: per store subscript, the extent it is checked against when computed, or nothing for plain ones. Empty
   /// otherwise.
@@ -247,8 +247,8 @@ struct CopyStep {
   bool declare = false;
   bool move = false;
 };
-/// Each computing rank reads a whole operand, or without an operand, one rank holds a whole result. The run warns if it
-/// is large.
+/// Each computing rank reads a whole operand; with an empty `operand`, one rank holds a whole result. The run warns if
+/// that is large.
 struct GathersStep {
   std::string operand;
   Extent bytes;

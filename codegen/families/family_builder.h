@@ -52,8 +52,8 @@ class FamilyBuilder {
   /// The defining expression of a host value that is assigned by exactly one step; else null.
   [[nodiscard]] Expr definition(ValueId v) const;
   void define(ValueId v, Expr value) { definitions_.emplace(v, std::move(value)); }
-  /// The defining expression of a data scalar. If it reads one other data scalar, that one is moved to the host
-  /// instead, where the expression is evaluated with the same bits.
+  /// The defining expression of a data scalar. If it reads a single other data scalar, the host reads that one and
+  /// evaluates the expression, with the same bits.
   void define_scalar(ValueId v, Expr value);
 
   /// Bytes of the tensor if stored densely.
@@ -83,7 +83,7 @@ class FamilyBuilder {
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
   std::map<ValueId, Expr> definitions_;
-  std::map<ValueId, Expr> scalars_;  ///< data scalars that the host computes from one other
+  std::map<ValueId, Expr> scalars_;  ///< data scalars that the host computes from another
   std::map<ValueId, Extent> sizes_;  ///< keyed by values of hoist_quotients
   Steps* current_ = nullptr;
 };

@@ -24,7 +24,7 @@ class HostEvaluator {
 
  private:
   [[nodiscard]] bool knows(const Extent& e) const;
-  ir::Program types_;  ///< values only: all that expressions need
+  ir::Program types_;  ///< values only, for evaluating expressions
   std::map<ValueId, ir::Array> known_;
 };
 

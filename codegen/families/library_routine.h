@@ -5,7 +5,7 @@
 
 namespace tdsl::codegen {
 
-/// The runtime's routine of a kind. Not for user functions (`kForeign`).
+/// The runtime's routine for a kind of ir::Routine. Not for user functions (`kForeign`).
 [[nodiscard]] inline rt::routines::Routine library_routine(ir::Routine::Kind kind) {
   using Kind = ir::Routine::Kind;
   using rt::routines::Routine;

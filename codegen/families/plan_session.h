@@ -11,15 +11,15 @@
 
 namespace tdsl::codegen {
 
-/// The session of a program that is planned and not run: records operations with numbers for sizes, and computes
-/// nothing. Inputs are those of the request.
+/// The session of a program that is planned but not run: records operations with numeric sizes and computes nothing.
+/// The request supplies dimensions, params and properties of inputs.
 class PlanSession final : public record::Session {
  public:
   PlanSession(const FamilyProgram& program, const WalkRequest& request, record::Recorder& its_recorder,
               record::Control& its_control, const Note& note)
       : Session(its_recorder, its_control), program_(program), request_(request), note_(note) {}
 
-  /// The current step.
+  /// Sets the source range of the current step.
   void move_to(SourceRange place) { place_ = place; }
   [[nodiscard]] SourceRange place() const { return place_; }
   [[nodiscard]] int line() const { return static_cast<int>(place_.line); }
@@ -29,10 +29,10 @@ class PlanSession final : public record::Session {
   void note(const std::string& text) const { note_(place_, text); }
 
   [[nodiscard]] std::int64_t dimension(const std::string& name) const;
-  /// Nothing if the request does not give it.
+  /// nullopt if the request does not contain it.
   [[nodiscard]] std::optional<ir::Literal> param(const std::string& name) const;
 
-  /// A tensor without operands.
+  /// An input or a random tensor.
   struct Source {
     std::string name;
     record::ElementType type;
@@ -42,7 +42,7 @@ class PlanSession final : public record::Session {
     int site = 0;
   };
   [[nodiscard]] record::TensorHandle input(const Source& source);
-  /// `density`: of a compressed one, if known.
+  /// `density`: of a compressed tensor, the expected fraction of stored elements; nullopt: unknown.
   [[nodiscard]] record::TensorHandle random(const Source& source, std::optional<double> density);
 
   [[nodiscard]] record::TensorHandle sum_of_products(const record::SumOfProducts& sum,
@@ -51,10 +51,10 @@ class PlanSession final : public record::Session {
   /// Value of a scalar, if known before the program runs.
   [[nodiscard]] std::optional<ir::Literal> read(const record::TensorHandle& scalar, record::Place place);
 
-  /// `print`, `assert`, or an output that is not written to a file.
+  /// Records a `print`, an `assert`, or an output that is not written to a file.
   void collect(const std::string& name, const std::vector<const record::TensorState*>& tensors, int site);
   void output(const std::string& name, const record::TensorHandle& tensor, int site);
-  /// Notes that one rank receives that much.
+  /// Adds a note if several ranks run and one of them receives more than plan::kGatheredBytes.
   void gathers(std::string_view routine, std::string_view operand, plan::Index bytes) const;
 
  private:

@@ -29,8 +29,8 @@ struct BuiltNest {
 /// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce
 /// labels innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever
 /// reads memory contiguously; per element the reduce labels always run in index order. A reduction with two free labels
-/// that blocking.h can split uses the runtime's register-blocked loops. Fused operators are the statements of one after
-/// the other, for each block of rows (runtime/kernels/rows.h).
+/// that blocking.h can split uses the runtime's register-blocked loops. Fused operators run one after the other on each
+/// block of rows (runtime/kernels/rows.h).
 [[nodiscard]] BuiltNest build_nest(const NestRequest& request, const OperationStep& step);
 
 /// A loop that runs as one task, as written, with typed locals: values that may share a variable do

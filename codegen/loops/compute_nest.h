@@ -15,8 +15,8 @@
 
 namespace tdsl::codegen {
 
-/// Statements of a nest under construction. The context (a kernel, a serial loop, a procedure) overrides the nest's
-/// terms for parts of expressions.
+/// Statements of a nest under construction. The derived class for a context (kernel, serial loop, procedure, fused
+/// rows) defines the translation of reads, index variables and sizes.
 class StatementNest {
  public:
   StatementNest() = default;
@@ -29,11 +29,11 @@ class StatementNest {
   using Role = nest::Variable::Role;
   ~StatementNest() = default;
 
-  // --- The context
+  // --- Defined by the context
 
-  /// The nest's expression for a read, an index variable or an argument; null to translate only its parts.
+  /// The nest's expression for a read, an index variable or an argument; null: only the operands are translated.
   virtual Expr part(const Expr& e) = 0;
-  /// The nest's value of an integer in sizes.
+  /// The nest's extent for an integer that occurs in sizes.
   virtual Extent size(ValueId v) { return Extent::of(v); }
   /// True if both branches of the select, an expression of the nest, are computed.
   [[nodiscard]] virtual bool takes_both(const ir::Select& /*s*/) const { return false; }
@@ -72,7 +72,7 @@ class StatementNest {
   void assign(ValueId local, Expr value, bool changes);
   /// `to = value`, or its update.
   void change(Place to, const std::optional<ir::Monoid>& with, Expr value);
-  /// The value in terms of locals for its common subexpressions, without or with statements that define them.
+  /// The value with locals for its common subexpressions; `named` also adds the statements that define the locals.
   nest::Named in_parts(Expr value);
   Expr named(Expr value);
 
@@ -83,23 +83,23 @@ class StatementNest {
   std::set<ValueId> declared_;  ///< scalars
 };
 
-/// Statements of Computes: loops over index variables, checked operands, reductions. The context also overrides the
-/// iteration: over the task's intervals or whole ranges.
+/// Statements of Computes: loops over index variables, checked operands, reductions. The context also defines the
+/// iteration: over the task's intervals or over whole ranges.
 class ComputeNest : public StatementNest {
  protected:
   explicit ComputeNest(const NestRequest& request);
   ~ComputeNest() = default;
 
-  // --- The context
+  // --- Defined by the context
 
   /// Opens the loop over an index variable of the Compute. Adds statements that compute its range.
   virtual nest::For enter(int label) = 0;
   virtual void leave(int label) = 0;
-  /// A loop after statements that compute its range, with the condition that they can be evaluated.
+  /// Encloses a loop and the statements that compute its range in the condition that these can be evaluated.
   virtual Body with_range(Body body) { return body; }
   /// True if a loop over this body may be vectorised.
   [[nodiscard]] virtual bool vectorises(int /*label*/, const Body& /*body*/) const { return false; }
-  /// Adds a reduction whose innermost loop is a primitive of the runtime, or nothing.
+  /// Adds a reduction whose innermost loop is a primitive of the runtime; false, adding nothing, if impossible.
   virtual bool line(ValueId total, std::span<const int> labels) = 0;
 
   // --- Variables
@@ -119,7 +119,7 @@ class ComputeNest : public StatementNest {
   /// Accumulates along the index variables: as a line if possible, otherwise by the statements that `point` adds.
   void accumulate(ValueId total, std::span<const int> labels, const std::function<void()>& point);
 
-  /// A register-blocked reduction into the element; `guard`: the conjuncts it evaluates, or null.
+  /// A register-blocked reduction into the element; `guard`: the conjuncts that it evaluates per point, or null.
   nest::BlockedReduction blocked_reduction(const ir::Compute& compute, const Blocking& blocks, const Expr& guard,
                                            Place to);
 

@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Names up to this length describe a value without a name of its own.
+/// Longest description that becomes the name of an unnamed value.
 constexpr std::size_t kLongestName = 32;
 
 Extent length_of(const ir::Label& l) { return l.end - l.begin; }

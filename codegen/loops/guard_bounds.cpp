@@ -14,7 +14,7 @@ namespace {
 bool is_safe(const ComputeKernel& kernel, const Expr& e) {
   bool safe = !ir::may_fail(e);
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    // What tells that such a read is inside may be that there is something to loop over.
+    // Such a read may be in bounds only because the loop is nonempty.
     safe = safe && !kernel.trusted.contains(&n);
     const auto checked = kernel.checked.find(&n);
     if (checked == kernel.checked.end()) return;
@@ -23,7 +23,7 @@ bool is_safe(const ComputeKernel& kernel, const Expr& e) {
   return safe;
 }
 
-/// Whether the loops around fix the value.
+/// True if the value is constant within the enclosing loops over `open`.
 bool is_fixed(const ComputeKernel& kernel, const Expr& e, const std::set<int>& open) {
   bool fixed = true;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
@@ -70,7 +70,7 @@ namespace {
 
 using Bound = SymbolicBound;
 
-/// Numbers that a bound is made of are at most so large: it is computed without wrapping around.
+/// Limits on the numbers in a bound, so that computing it does not overflow.
 constexpr std::int64_t kLargestConstant = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestSlope = 1 << 10;
 
@@ -112,7 +112,7 @@ class Finder {
     return fails;
   }
 
-  /// All that the condition says, or nothing.
+  /// Bounds equivalent to the condition; none if it has other parts.
   [[nodiscard]] std::vector<Bound> bounds_in(const Expr& part) const {
     std::vector<Bound> bounds;
     if (fails(part)) return bounds;
@@ -124,7 +124,7 @@ class Finder {
     return bounds;
   }
 
-  /// Of the column if that is mentioned, else of the row.
+  /// The inequality as a bound of the column if it contains the column's label, else of the row.
   [[nodiscard]] std::optional<Bound> bound_of(const ir::Inequality& inequality) const {
     const auto coefficient = [&](std::int32_t label) {
       const auto found = inequality.coefficients.find(label);
@@ -138,7 +138,7 @@ class Finder {
     return Bound{label, own == -1, label == 0 ? 0 : -own * coefficient(0), solved.offset};
   }
 
-  /// Sums and differences of labels, numbers and host values.
+  /// The expression as a sum of labels, numbers and host values; nullopt for others.
   [[nodiscard]] std::optional<ir::AffineExpr> form(const Expr& e) const {
     const auto form = ir::affine_in_labels(e, [](ValueId v) { return Extent::of(v); });
     if (!form) return std::nullopt;

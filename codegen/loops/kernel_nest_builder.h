@@ -81,7 +81,7 @@ class KernelNestBuilder final : public ComputeNest {
   // --- The statement at one point
 
   void point();
-  /// Changes the target by the Compute's value, where the guard holds, if the task has the point's operands.
+  /// Stores or combines the Compute's value where the guard holds, if the task has the point's operands.
   void point_into(const Place& to);
   /// `to = value`, or an update of `to` by the combining operator.
   void change(Place to);

@@ -74,7 +74,7 @@ class LoopNestBuilder final : public ComputeNest {
   void check(const ir::Check& c);
 
   // --- Computes: loop_computes.cpp
-  // A value; `held`: the bool that tells if there is one (a guard may hold nowhere), or no variable.
+  // A value. `held`: a bool local, false if there is no value because the guard holds nowhere; invalid: always a value.
   struct Value {
     Expr value;
     ValueId held;
@@ -119,7 +119,7 @@ class LoopNestBuilder final : public ComputeNest {
   [[nodiscard]] bool is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const;
   /// True if the reduction may be reordered: no step can fail, and the operator is associative and commutative.
   bool reduces_lines(const ir::Compute& c, std::size_t k);
-  /// A reduction whose innermost loop uses the runtime's partial results, unless points are selected.
+  /// A reduction whose innermost loop uses the runtime's partial results, unless a guard selects points.
   bool line(ValueId total, std::span<const int> labels) override;
   void line_reduction(ValueId total);
   /// True if the expression reads contiguous elements as the index variable increases.

@@ -15,7 +15,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Reads farther apart than this are fetched apart.
+/// Reads with a larger distance are fetched separately.
 constexpr plan::Index kNeighbourhood = 64;
 
 bool same_terms(const SymbolicDim& a, const SymbolicDim& b) {

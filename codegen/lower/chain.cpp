@@ -9,7 +9,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Factors may be parts of larger tensors; that they are large enough is checked unless it is known.
+/// Factors may be parts of larger tensors. Adds checks that the tensors are large enough, unless that is known.
 void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const Extent& rows, const Extent& columns,
                   SourceRange range) {
   const std::vector<ir::Label> labels = {{"i", Extent(0), rows}, {"j", Extent(0), columns}};

@@ -12,11 +12,11 @@
 
 namespace tdsl::codegen {
 
-/// How partial results of a monoid meet; kNone for those that must not be cut (users' monoids, argmin, argmax).
+/// How partial results of a monoid are combined; kNone if it must not be cut (user monoids, argmin, argmax).
 [[nodiscard]] plan::Combine combine_of(const ir::Monoid& m);
-/// Arithmetic of one evaluation; subscripts do not count.
+/// Floating-point operations of one evaluation, without subscripts.
 [[nodiscard]] double flops_of(const Expr& e);
-/// The Compute of the node with families' values, but for its base.
+/// The node's Compute with values of the operation program, except for its base.
 [[nodiscard]] ir::Compute resolved(FamilyBuilder& builder, const ir::Node& node, const ir::Compute& compute);
 
 /// Lowers one result of a Compute to one or more operations. The Compute has one body and resolved values. Each part of

@@ -8,8 +8,8 @@ namespace tdsl::codegen {
 /// contraction, then those of the map. The map has its usual kernel, which reads the product in place.
 void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
 
-/// Whether the product and its epilogue both read the tensor. It stands in two arguments of the emitted call then, of
-/// which C++ may evaluate the second one first.
+/// True if the product and its epilogue both read the tensor. It then occurs in two arguments of the emitted call,
+/// which C++ may evaluate in any order.
 [[nodiscard]] bool is_read_by_both(const OperationStep& step, ValueId tensor);
 
 }  // namespace tdsl::codegen

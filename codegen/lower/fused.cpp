@@ -62,7 +62,7 @@ class FusedLowering {
     kernel_->members.push_back(std::move(m));
   }
 
-  /// The result's dimensions, and the shared label where that is none of them.
+  /// Adds the result's dimensions as labels, and the shared label if it is not one of them.
   void labels() {
     const Member& r = result();
     for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
@@ -88,7 +88,7 @@ class FusedLowering {
     for (const ir::Label& l : m.compute.out) count = count * (l.end - l.begin);
     return count;
   }
-  /// Gives the results their places and says how they meet.
+  /// Assigns positions in the packed tensor to the results, and combining operators to its pieces.
   void pack() {
     for (Member& m : kernel_->members) {
       if (std::ranges::none_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == m.value; })) continue;
@@ -146,7 +146,7 @@ class FusedLowering {
     builder_.add(range, std::move(step));
   }
 
-  /// A shared label's number in the operation.
+  /// Number, in the operation, of shared label number `f`.
   [[nodiscard]] int shared(std::size_t f) const {
     return closes() ? static_cast<int>(op_->labels.size() - result().shared.size() + f) : result().shared[f];
   }
@@ -188,7 +188,7 @@ class FusedLowering {
     return static_cast<int>(op_->reads.size()) - 1;
   }
 
-  /// Of one row; only those of products that BLAS computes, or all.
+  /// Operations per row: all, or only those of products by BLAS.
   [[nodiscard]] Extent flops(bool of_products) const {
     Extent all;
     for (const Member& m : kernel_->members) {

@@ -4,10 +4,10 @@
 
 namespace tdsl::codegen {
 
-/// One operation for a fused operator. Its tasks are parts of the shared labels' ranges, along which its
-/// operands and, if it is aligned, its result are cut; everything else of them a task has whole. Several results, which
-/// must all close and have one type, or be counts in f64, are packed into one tensor, from which one operation each
-/// takes its part.
+/// Lowers a fused operator to one operation. Its tasks are parts of the shared labels' ranges, along which operands
+/// and, if aligned, the result are cut; all other dimensions are whole in every task. Several results, which must all
+/// be reductions over the shared labels and have one type (or be counts in f64), are packed into one tensor, from which
+/// one further operation per result takes its part.
 void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
 
 }  // namespace tdsl::codegen

@@ -4,12 +4,12 @@
 #include "ir/analysis/lookups.h"
 
 // Note [Gathers]
-// `A[p[i], j]` reads A where data says. One such read is part of the operation that makes it: the dimension becomes a
-// reduce label of its own that runs over A's tiles (plan::LabelRole::kGather), and a task takes those points whose
-// subscript falls into the tile it has. So A is met panel by panel, or every rank looks into its own part of A and the
-// partial results meet: no rank ever holds all of A. An element that is found exactly once can be combined by any
-// operator that gives back a single element. Others have been gathered before (passes/legalise/gathers.cpp), or are
-// fetched whole, with a warning.
+// `A[p[i], j]` reads A at data-dependent subscripts. An operation can contain one such read: the dimension becomes an
+// additional reduce label that runs over A's tiles (plan::LabelRole::kGather), and a task computes the points whose
+// subscript is in its tile. So a task visits A panel by panel, or every rank searches its own part of A and partial
+// results are combined: no rank ever holds all of A. Each element is found exactly once, so any operator that returns a
+// single element unchanged can combine the partial results. Other such reads have been replaced by gathered tensors
+// (passes/legalise/gathers.cpp), or their operand is fetched whole, with a warning.
 
 namespace tdsl::codegen {
 

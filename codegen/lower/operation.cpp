@@ -22,7 +22,7 @@ using ir::Monoid;
 
 namespace {
 
-/// Whether one element of a tensor is read at one of several places: the condition belongs to the subscript.
+/// True if the expression selects one of several elements of a tensor, so that the condition belongs to the subscript.
 bool chooses_place(const Expr& e, ValueId tensor) {
   if (const auto* s = std::get_if<ir::Select>(&e->op))
     return chooses_place(s->when_true, tensor) && chooses_place(s->when_false, tensor);
@@ -166,7 +166,7 @@ OperationStep ComputeLowering::operation() {
   return {target_, op, kernel};
 }
 
-/// Whether the left side is one index variable a dimension, each once.
+/// True if every store subscript is an index variable, each of which occurs once.
 bool ComputeLowering::places_once() const {
   std::set<std::int32_t> labels;
   for (const Expr& e : compute_.left) {

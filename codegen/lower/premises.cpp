@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Steps around a ring that take most points to a neighbour, but on tiny rings.
+/// Shifts of periodic indices up to this one wrap around at few points, except in tiny ranges.
 constexpr std::int64_t kFewSteps = 64;
 
 AffineForm difference_of(const AffineForm& a, const AffineForm& b) {
@@ -28,7 +28,7 @@ AffineForm difference_of(const AffineForm& a, const AffineForm& b) {
   return result;
 }
 
-/// The comparison that holds where this one does not.
+/// The negation of the comparison.
 std::optional<ir::BinaryOp> opposite(ir::BinaryOp op) {
   using enum ir::BinaryOp;
   switch (op) {
@@ -56,7 +56,7 @@ void Premises::assume(const Expr& condition, bool value) {
   const auto* b = std::get_if<ir::Binary>(&condition->op);
   if (b == nullptr) return;
   if (ir::is_logical(b->op)) {
-    // Both are true, or both false.
+    // A true `&&` has two true operands, a false `||` two false ones.
     if (value != (b->op == ir::BinaryOp::kAnd)) return;
     assume(b->left, value);
     assume(b->right, value);
@@ -87,7 +87,7 @@ void Premises::compare(ir::BinaryOp op, const AffineForm& left, const AffineForm
   positive_.push_back(std::move(form));
 }
 
-/// Of two forms that differ, one that is never less is greater.
+/// If one of two different forms is never less than the other, it is greater.
 void Premises::differ(const AffineForm& left, const AffineForm& right) {
   for (AffineForm form : {difference_of(left, right), difference_of(right, left)}) {
     if (!never_negative(form)) continue;
@@ -96,7 +96,7 @@ void Premises::differ(const AffineForm& left, const AffineForm& right) {
   }
 }
 
-/// `mod(c, max(n, 1))`, where an index variable runs over 0 .. n - 1: at least 0 and less than n.
+/// Adds 0 <= v < n for values v = `mod(c, max(n, 1))` in the form, if an index variable runs over 0 .. n - 1.
 void Premises::learn_of_turns(const AffineForm& form) {
   for (const ValueId v : form.constant.values()) {
     const Expr definition = builder_.definition(v);

@@ -8,10 +8,10 @@
 namespace tdsl::codegen {
 
 // Note [Rearranged matrices]
-// A compressed result that has elements of compressed operands in other places (ir/analysis/rearrangement.h) is made by
-// a kernel of the runtime (runtime/kernels/rearranged.h), which is told where. Rows of the result are cut, its columns
-// are whole. Where they come from rows of the operand, a task reads those; where they come from its columns, it reads
-// the rows that the result's columns come from, which may be all.
+// A compressed result with elements of compressed operands at other positions (ir/analysis/rearrangement.h) is computed
+// by a kernel of the runtime (runtime/kernels/rearranged.h). Rows of the result are cut, columns are whole. If rows of
+// the result are rows of the operand, a task reads only these. If they are columns of the operand, as in a transpose,
+// it reads the operand's rows for all columns of the result, possibly the whole operand.
 
 OperationStep ComputeLowering::rearranged() {
   auto op = std::make_shared<RecordedOp>();

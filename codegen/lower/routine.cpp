@@ -77,7 +77,7 @@ class RoutineLowering {
     return {values.begin(), values.end()};
   }
 
-  /// Whether all operands together are known to be. Where that is not known yet the run says it.
+  /// True if the operands' total size is known at compile time and large. If it is unknown, the run may warn.
   [[nodiscard]] bool is_large() {
     Extent bytes;
     for (const RoutineStep::Operand& o : step_.operands) bytes = bytes + builder_.bytes_of(o.tensor, node_.range);

@@ -4,8 +4,8 @@
 
 namespace tdsl::codegen {
 
-/// Lowers a library routine to a call of the runtime's. What runs on one rank warns `[gathered]` if its operands are
-/// known to have more than plan::kGatheredBytes and it has no distributed form.
+/// Lowers a library routine to a call of the runtime's. Routines without a distributed variant run on one rank and warn
+/// `[gathered]` if their operands are known to have more than plan::kGatheredBytes.
 void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine);
 
 }  // namespace tdsl::codegen

@@ -7,11 +7,11 @@
 namespace tdsl::codegen {
 
 // Note [Scatters]
-// A left side whose subscripts cannot be solved for the labels (`H[bin[i]]`, `R[i + j]`) is lowered to a reduction: the
-// dimensions such a subscript stands in may be written anywhere (plan::kAnyLabel), and labels that stand in no other
-// subscript are reduced. Every task runs over its points, computes where each goes, and keeps those of its own tile.
-// The planner may cut the points, whose partial results are combined in order, or the result, or both. The base value,
-// and that `=` writes an element once, are handled by passes/legalise/scatters.cpp.
+// Store subscripts that cannot be inverted (`H[bin[i]]`, `R[i + j]`) are lowered to a reduction: their dimensions may
+// be written anywhere (plan::kAnyLabel), and labels that occur in no other subscript are reduced. Every task iterates
+// over its points, computes their targets, and keeps the points whose target is in its tile. The planner may cut the
+// points, whose partial results are combined in order, or the result, or both. The pass `scatters`
+// (passes/legalise/scatters.cpp) handles the base, and the rule that `=` writes an element once.
 
 void ComputeLowering::reduce_scattered() {
   if (compute_.left.empty()) return;

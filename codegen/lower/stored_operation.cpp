@@ -31,7 +31,7 @@ bool ComputeLowering::uses_compressed() const {
 
 namespace {
 
-/// One operand for accesses that have become the same.
+/// Merges accesses that have become equal into one operand.
 void merge_accesses(RecordedOp& op, ComputeKernel& kernel) {
   std::vector<SymbolicAccess> merged;
   std::vector<int> number;
@@ -56,7 +56,7 @@ void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
   const bool reduces = iteration_->row() >= static_cast<int>(compute_.out.size());
   op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
   if (!reduces) op.combine = plan::Combine::kNone;
-  op.divisible = false;  // first values are given once
+  op.divisible = false;  // results are initialised once
   // Operands that only come with the driver are not visited.
   const auto operand = [this](int k) { return iteration_->operands[static_cast<std::size_t>(k)].tensor; };
   std::vector<std::vector<ValueId>>& visits = op.sparsity.visits;

@@ -61,8 +61,8 @@ struct Index {
   bool of_task = true;  ///< false: computed by a Check or Within, or the index of a loop over a Range
   Extent begin;
   Extent end;
-  bool whole = false;  ///< an index within tasks whose interval is begin..end in all of them
-  int block = -1;      ///< an index within tasks whose interval is the current block of this index
+  bool whole = false;  ///< an index of the task with the interval begin..end in every task
+  int block = -1;      ///< an index of the task that runs over the current block of this index; -1: none
 };
 
 /// The task's interval of the index, or a part of it.
@@ -97,10 +97,10 @@ struct Stored {
   std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
                                ///< compressed operand, to prefetch before the loop reaches their index
 };
-/// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices of the
-/// block run over the rows of the current one, and local tensors have these rows.
+/// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices with this
+/// `block` run over the rows of the current block, and local tensors hold these rows.
 struct Blocks {
-  Extent bytes;           ///< read and written per row, which determines the number of rows
+  Extent bytes;           ///< read and written per row; determines the number of rows of a block
   bool products = false;  ///< the body contains products of matrices or register-blocked reductions
 };
 /// The iteration space of a loop.
@@ -208,11 +208,11 @@ struct Update {
 struct Nonempty {
   std::vector<Range> ranges;
 };
-/// `if points k, l { … }`: true if the task's intervals are nonempty.
+/// `if points [k, l] { … }`: true if the task's intervals are nonempty.
 struct HasPoints {
   std::vector<int> indices;
 };
-/// `if mine g, at0 of 0 { … }`: true if computed indices are within the task's interval, or within a dimension of the
+/// `if mine [g, at0 of 0] { … }`: true if computed indices are within the task's interval, or within a dimension of the
 /// result's tile.
 struct IsMine {
   struct Member {
@@ -270,8 +270,8 @@ struct Keep {
 struct Resize {
   ValueId local;
 };
-/// `inside first + k * 2, k in 0..n, of dimension 1 of %3 "what"`: stops the run at the first subscript of the line
-/// that is out of bounds.
+/// `inside %2 step 2 count %0 of %3 dimension 1 in %1 "what"`: stops the run at the first subscript of the line that is
+/// out of bounds.
 struct CheckLine {
   ValueId tensor;
   Extent first;
@@ -280,8 +280,8 @@ struct CheckLine {
   Bound bound;  ///< the dimension, and the text for messages
 };
 /// `lines sum %5 along k in 0..n { let … yield %1[k] }`: a reduction along one index into a local, or a result of rank
-/// 0, by the rules of runtime/kernels/rows.h. `over task` in nests of rows. The local of an argmin or argmax is the
-/// position, and nothing else has been reduced into it.
+/// 0, by the rules of runtime/kernels/rows.h. In nests of rows the range is `over task`. An argmin or argmax sets the
+/// local to the position; the local contains no earlier reduction.
 struct RowReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
@@ -332,7 +332,7 @@ struct RequireSizes {
 
 // --- Statements of nests of rows. A place with fewer subscripts than dimensions is a part of the tensor.
 
-/// `multiply rows %4 by %1 with %2 block i over [j, k]`: a product of matrices, or of a matrix and a vector, for the
+/// `multiply rows %4 by %1 with %2 block 0 over [j, k]`: a product of matrices, or of a matrix and a vector, for the
 /// rows of the current block, in one call.
 struct RowProducts {
   enum class Kind : std::uint8_t {
@@ -348,7 +348,7 @@ struct RowProducts {
 };
 /// `rows`, `sums`, `dot`, `scaled`.
 [[nodiscard]] std::string_view name_of(RowProducts::Kind kind);
-/// `clear %4 block i 0.0`: sets the elements of the current block's rows.
+/// `clear %4 block 0 0.0`: sets the elements of the current block's rows.
 struct FillRows {
   Place to;
   int block = 0;

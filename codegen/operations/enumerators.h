@@ -10,7 +10,7 @@
 
 namespace tdsl::codegen {
 
-/// Of enumerations without a `name_of`, in order.
+/// Names in order, for enumerations without a `name_of`.
 template <class E>
 inline constexpr std::array<std::string_view, 0> kEnumerators{};
 template <>
@@ -24,7 +24,7 @@ inline constexpr std::array kEnumerators<ir::Check::Relation> = std::to_array<st
 template <>
 inline constexpr std::array kEnumerators<record::Known> = std::to_array<std::string_view>({"start", "loop", "data"});
 
-/// The last enumerator of enumerations with a `name_of`.
+/// The last enumerator, for enumerations with a `name_of`.
 template <class E>
 inline constexpr E kLast{};
 template <>
@@ -41,7 +41,7 @@ template <class E>
   if constexpr (kEnumerators<E>.size() > 0) {
     return kEnumerators<E>[static_cast<std::size_t>(e)];
   } else {
-    using ir::name_of;  // of element types, which are rt's
+    using ir::name_of;  // for element types, which are declared in rt
     return name_of(e);
   }
 }

@@ -10,13 +10,12 @@
 
 // The members of every step, listed once. Uses, targets, nested lists, text, parser and verifier follow from the lists.
 //
-// The first argument of a visitor's function is the member's name in the text form, empty if the member has none there.
-// A visitor receives
+// `name` is the member's name in the text form; members with an empty name are printed without one. A visitor receives
 //   target(x, sizes)       the value that the step defines or assigns; visited first
 //   results(list)          the same for a routine or a loop
 //   inner(name, x)         a value that the step defines for its parts or nested steps
 //   use(name, x)           a value, an optional value, or an item of a print that the step uses
-//   mention(name, x)       any other value, or an extent of such values
+//   mention(name, x)       a value that is not a use of the step (or is one of another member), or an extent of such
 //   extent(name, x)        an extent, or an optional one, whose values are used
 //   expr(name, x)          an expression over host values
 //   compute(name, x)       a Compute; its index variables are those of the kernel
@@ -27,19 +26,19 @@
 //   flag(name, x)          a bool
 //   list(name, each, x)    a vector or array, each element visited by each(v, element)
 //   map(name, each, x)     each entry visited by each(v, key, value)
-//   pointer(name, x)       a part of its own
+//   pointer(name, x)       a part in braces, such as a kernel; omitted if null
 //   steps(name, x)         nested steps
-// In the text form no step ends with an extent: the `%` of the next step would continue it as a remainder.
+// No step may end with an extent in the text form: the `%` of the next step would be parsed as a remainder operator.
 
 namespace tdsl::codegen {
 
 template <class S, class T>
 concept Of = std::same_as<std::remove_const_t<S>, T>;
 
-/// Extents of a target that its step uses.
+/// The extents of a target that count as uses of its step.
 enum class Sizes : std::uint8_t { kNone, kShape, kShapeAndTile };
 
-/// The kinds of steps in the text form, in the order of StepOp.
+/// Names of the kinds of steps in the text form, in the order of StepOp.
 inline constexpr std::array kStepNames = std::to_array<std::string_view>(
     {"host", "dimension", "param", "input",   "random",  "operation", "routine", "chain",
      "loop", "read",      "copy",  "gathers", "declare", "subscript", "for",     "while",

@@ -15,7 +15,7 @@ namespace tdsl::codegen {
 [[nodiscard]] std::vector<NodeFacts> facts_of(const ComputeKernel& kernel);
 [[nodiscard]] std::vector<NodeFacts> facts_of(const FusedKernel& kernel);
 
-/// The inverse. False if a fact is about a node that does not exist.
+/// Adds the facts to the kernel, the inverse of `facts_of`. False if a fact refers to a node that does not exist.
 [[nodiscard]] bool set_facts(ComputeKernel& kernel, const std::vector<NodeFacts>& facts);
 [[nodiscard]] bool set_facts(FusedKernel& kernel, const std::vector<NodeFacts>& facts);
 

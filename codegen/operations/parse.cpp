@@ -182,7 +182,7 @@ class OperationParser : ir::NodeParser {
   void outputs(const std::vector<plan::TensorDesc>&) {}
 
  private:
-  /// What precedes a step.
+  /// A target before the `=` of a step.
   struct Head {
     ValueId value;
     bool wanted = true;

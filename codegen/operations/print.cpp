@@ -13,8 +13,8 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Prints members as `name value`, in the order of the lists in fields.h. Members of an operation are compared with
-/// those of a new one, and equal ones are omitted.
+/// Prints members as `name value`, in the order of the lists in fields.h. Members of an operation that equal those of a
+/// default-constructed one are omitted.
 class OperationPrinter {
  public:
   explicit OperationPrinter(const FamilyProgram& program) : program_(program) {
@@ -93,7 +93,7 @@ class OperationPrinter {
       property(name, x, T{});
     }
   }
-  /// A missing property has its default; a property without a name is never missing.
+  /// Omits a property that has its default, unless the property has no name.
   template <class T>
   void property(const char* name, const T& x, const T& otherwise) {
     if (*name == '\0' || x != otherwise) field(name, text(x));
@@ -148,13 +148,13 @@ class OperationPrinter {
   void pointer(const char* name, const ir::ForeignRef& foreign) {
     if (foreign) field(name, ir::text_of(*foreign));
   }
-  /// A kernel or a walk.
+  /// A kernel, or the sparse iteration of one.
   template <class Part>
   void pointer(const char* name, const Part& part) {
     if (part) block(name, [&] { visit_part(*this, *part); });
   }
 
-  // --- Members of recorded operations; `otherwise`: of a new one.
+  // --- Members of recorded operations; `otherwise`: of a default-constructed one.
 
   template <class T>
   void note(const char* name, const T& x, const T& otherwise) {
@@ -241,7 +241,7 @@ class OperationPrinter {
     mentioned_.insert(v);
     return fmt::format("%{}", v.id);
   }
-  /// With type and name at the first occurrence.
+  /// The value, with type and name at its first occurrence.
   [[nodiscard]] std::string definition(ValueId v) {
     if (!defined_.insert(v).second) return value(v);
     look(program_.type(v).shape);
@@ -274,8 +274,7 @@ class OperationPrinter {
     }
   }
 
-  /// Definitions of values that are mentioned but defined by no step: those in loops, fused operators and products with
-  /// an epilogue.
+  /// `value` lines for values that no step defines: those inside loops, fused operators and products with an epilogue.
   std::string undefined_values() {
     std::string lines;
     place_ = {};
@@ -292,9 +291,9 @@ class OperationPrinter {
   }
 
   const FamilyProgram& program_;
-  ir::Program graph_;  ///< values only: all that expressions need
+  ir::Program graph_;  ///< values only, for printing expressions
   std::string text_;
-  std::string_view kind_;  ///< of the step whose first member is not printed yet
+  std::string_view kind_;  ///< of the current step until its head is printed, then empty
   SourceRange place_;
   std::size_t depth_ = 0;
   bool broken_ = false;  ///< one member per line

@@ -47,7 +47,7 @@ class UseVisitor : public StepVisitor<UseVisitor> {
       extent("", l.end);
     }
   }
-  /// The ranges of reduce labels are those of the operation, except in a fused operator.
+  /// Ranges of reduce labels are counted as ranges of the operation's labels, except in a fused operator.
   void compute(const char*, const ir::Compute& c) {
     ir::for_each_expr(c, [this](const Expr& e) { expr("", e); });
     labels("", c.out);

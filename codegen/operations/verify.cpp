@@ -88,7 +88,7 @@ class OperationVerifier {
 
   // --- Scopes
 
-  /// The list's own values end with it.
+  /// Values defined in the list are out of scope after it.
   void nested(const Steps& list, std::optional<ValueId> argument, std::optional<ValueId> result) {
     const States outer = states_;
     if (argument) states_[*argument] = State::kLive;

@@ -9,10 +9,10 @@ namespace tdsl::codegen {
 
 /// One sentence per violated invariant of the operation program; empty if it is well formed:
 ///   - scopes: values are defined before their uses, variables are declared before they are assigned;
-///   - releases: a tensor is not used after its release or move; branches and forms release the same tensors of outer
-///     scopes; an iteration keeps those of outer scopes;
-///   - conditions, loop bounds and numbers of operations are host values; operands, outputs and released values are
-///     tensors; a copy does not change between host and tensor;
+///   - releases: a tensor is not used after its release or move; all branches and variants release the same tensors of
+///     outer scopes; an iteration releases none of them;
+///   - conditions, loop bounds and numbers in operations are host values; operands, outputs and released values are
+///     tensors; source and target of a copy are both host values or both tensors;
 ///   - labels, operands and dimensions of operations are in range;
 ///   - sites are distinct and between 1 and the program's number of sites.
 [[nodiscard]] std::vector<std::string> verify(const FamilyProgram& program);

@@ -16,23 +16,23 @@ namespace tdsl::codegen {
 /// A comment with a source line: `// p.tdsl:3: let y = f(x);`
 using SourceComment = std::function<std::string(ir::SourceRange)>;
 
-/// The functions of an emitted file's namespace `fn`: procedures, and wrappers of the user's functions. Each is emitted
-/// at its first use.
+/// The functions of an emitted file's namespace `fn`: procedures, and wrappers of user functions (of C++ headers). Each
+/// is emitted at its first use.
 class CalledFunctions {
  public:
   explicit CalledFunctions(SourceComment comment) : comment_(std::move(comment)) {}
 
-  /// The name of a procedure's function. Adds the user's functions that a call may enter to those of the current code.
+  /// The name of a procedure's function. Records that the current code may call the user functions behind it.
   std::string procedure(const ir::ProcedureRef& p);
   /// The name of the wrapper of a user's kernel.
   std::string foreign_kernel(const ir::Foreign& f, ir::SourceRange range);
 
-  /// Starts code whose calls of the user's functions are collected.
+  /// Begins a piece of code, for which no calls of user functions are recorded yet.
   void start_code() { entered_.clear(); }
-  /// `rt::foreign_kernel({place(7), "the C++ function 'gelu' of k.hpp"}, kernel)` if the code since `start_code` may
-  /// enter functions of the user's, otherwise `callee`.
+  /// rt::foreign_kernel({place(7), "the C++ function `gelu` of k.hpp"}, kernel) if the code since `start_code` may
+  /// call user functions, otherwise `callee`.
   [[nodiscard]] std::string reported(std::string_view how, const std::string& callee, ir::SourceRange range);
-  /// Adds a function of the user's to those that the current code may enter.
+  /// Records that the current code may call this user function.
   void enter(const ir::Foreign& f);
 
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -47,7 +47,7 @@ class CalledFunctions {
 
   struct Function {
     std::string name;
-    std::set<std::string> enters;  ///< titles of functions of the user's
+    std::set<std::string> enters;  ///< titles of the user functions that it may call
   };
   SourceComment comment_;
   NameTable table_;

@@ -153,7 +153,7 @@ Index inside(Index subscript, Index extent, int line, const char* text) {
 
 )";
 
-/// The headers of the user's and the calls of their functions. Nothing of the program's comes after them.
+/// User headers and the calls of their functions, the last part of the file.
 void headers(Writer& w, const EmittedProgram& body) {
   w.blank();
   w.line(
@@ -183,11 +183,11 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   Writer w;
   w.line("{}", line_comment(fmt::format("{}: compiled from {} by {}.", program.name, file, options.version)));
   w.blank();
-  // The first, so that g++ can take it precompiled.
+  // First, because g++ uses a precompiled header only as the first include.
   w.line("#include \"runtime/emitted.h\"");
   for (const std::string_view path : needs.includes()) w.line("#include \"{}\"", path);
   w.blank();
-  // Where names of the user's headers cannot meet the program's.
+  // Inside a namespace, names of the program cannot clash with those of user headers.
   w.line("{}", body.headers.empty() ? "using namespace tdsl::emitted;" : "namespace tdsl::emitted {");
   w.blank();
   w.line("namespace {{");

@@ -132,7 +132,7 @@ std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
   const OperatorText op = spelling(b.op);
   // Comparisons inside comparisons and && inside || are bracketed for the reader's (and the compiler's) sake.
   const int inner = ir::is_comparison(b.op) ? kSum : b.op == BinaryOp::kOr ? 3 : op.precedence;
-  // An integer constant needs no type beside something that has one.
+  // An integer constant needs no type if the other operand has one.
   const auto whole = [](const Expr& e) {
     const auto* c = std::get_if<ir::Constant>(&e->op);
     return c != nullptr && std::holds_alternative<std::int64_t>(c->value);

@@ -15,7 +15,7 @@ namespace {
 
 using ir::Monoid;
 
-/// From here on arithmetic takes longer than memory.
+/// Operations per byte above which a kernel is bound by arithmetic, not by memory.
 constexpr double kFlopsPerByte = 4;
 
 BuiltNest verified_nest(const KernelRequest& r) {
@@ -26,7 +26,7 @@ BuiltNest verified_nest(const KernelRequest& r) {
   return built;
 }
 
-/// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
+/// The widest vectors that make the kernel faster. Memory-bound loops gain nothing from AVX-512.
 rt::SimdLevel widest(const KernelRequest& r, const BuiltNest& built, const nest::PrintedNest& printed) {
   const RecordedOp& op = *r.step.op;
   if (r.step.fused) return built.widest;
@@ -43,7 +43,7 @@ std::vector<ValueId> captures_of(const BuiltNest& built, const nest::PrintedNest
   return values;
 }
 
-/// Whether the kernel may be one expression: an assignment to every point, or a reduction.
+/// True if the kernel may be one expression: an assignment to every point, or a reduction.
 bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
   const ir::Compute& compute = kernel.compute;
   if (compute.iteration || compute.combine || !compute.left.empty() || op.has_base() || !kernel.gathers.empty() ||

@@ -25,8 +25,8 @@ struct EmittedKernel {
 /// A kernel that is one expression of a point.
 struct ShortKernel {
   std::string function;   ///< `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`
-  std::string loops;      ///< what makes a kernel of it: `rt::sum_simd`
-  std::string arguments;  ///< template arguments of that: `double, 1`
+  std::string loops;      ///< the function of each.h that makes it a kernel: `rt::sum_simd`
+  std::string arguments;  ///< template arguments of `loops`: `double, 1`
   rt::SimdLevel widest = rt::SimdLevel::kBaseline;
   std::vector<ValueId> values;  ///< host values that are its last parameters
 };
@@ -43,8 +43,8 @@ struct KernelRequest {
 /// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values: its nest (build_nest.h),
 /// verified and printed.
 [[nodiscard]] EmittedKernel emit_kernel(const KernelRequest& request);
-/// The kernel through the loops of runtime/kernels/each.h, or nothing: where it is more than one expression for every
-/// point of the labels, or reports failures.
+/// The kernel as a function of one point for the loops of runtime/kernels/each.h; nullopt if it needs more than one
+/// expression per point or reports failures.
 [[nodiscard]] std::optional<ShortKernel> short_kernel(const KernelRequest& request);
 
 }  // namespace tdsl::codegen

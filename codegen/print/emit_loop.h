@@ -28,9 +28,7 @@ struct LoopRequest {
   ExprEmitter::ProcedureName procedure_name;
 };
 
-/// The loop as the program says it, with typed locals: values that may share a variable do
-/// (ir/analysis/loop_variables.h), subscripts are checked unless they are inside by compile-time algebra, and what
-/// fails stops the run at once.
+/// The loop as written, with typed locals (build_nest.h), verified and printed. A failure stops the run at once.
 [[nodiscard]] EmittedLoop emit_loop(const LoopRequest& request);
 
 }  // namespace tdsl::codegen

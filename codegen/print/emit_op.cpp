@@ -29,7 +29,7 @@ std::string combine_text(plan::Combine c) {
   return "kNone";
 }
 
-/// `Combine::kSum`, or how the pieces meet: `{{Combine::kSum, d * d}, {Combine::kMax, 1}}`.
+/// The combining operator, `Combine::kSum`, or one per piece: `{{Combine::kSum, d * d}, {Combine::kMax, 1}}`.
 std::string meeting_text(const RecordedOp& op, ExprEmitter& expr) {
   if (op.pieces.empty()) return "Combine::" + combine_text(op.combine);
   std::string list;

@@ -15,8 +15,9 @@ namespace tdsl::codegen {
 [[nodiscard]] std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                                         const std::function<std::string(ValueId)>& tensor_name);
 
-/// The arguments of Session's method for the operation before the kernel, but for the first: `{{"i", n}}, {{x,
-/// {at(0)}}}, 2`. Nothing for operations that need more calls. `operand`: read number k.
+/// The arguments of the Session method that records the operation (`method_of`), without the first and the kernel:
+/// `{{"i", n}}, {{x, {at(0)}}}, 2`. nullopt for operations that need an OpBuilder. `operand`: the text of read number
+/// k.
 [[nodiscard]] std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitter& expr,
                                                          const std::function<std::string(std::size_t)>& operand);
 /// `map`, `reduce`, `sparse`, `rows`, `piece`, `contraction` or `sum_of_products`

@@ -9,8 +9,8 @@
 
 namespace tdsl::codegen {
 
-/// The procedure as the function `name`, with typed locals declared as far inside as they are used. What fails stops
-/// the run at once. It is none of the user's (`foreign`). `apply`: the names of the procedures it applies.
+/// The procedure as the function `name`, with typed locals declared in the innermost possible block. A failure stops
+/// the run at once. Not for user functions (`foreign`). `apply`: the names of the procedures it applies.
 [[nodiscard]] Code emit_procedure(const ir::Procedure& procedure, const std::string& name,
                                   const ExprEmitter::ProcedureName& apply);
 

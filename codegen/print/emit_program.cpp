@@ -52,7 +52,7 @@ class ProgramEmitter {
       body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
     steps(program_.steps);
     Writer w;
-    // It runs once and only records: half the compiler's time is saved by not optimising it.
+    // Runs once and only records; without optimisation the file compiles in half the time.
     w.line("TDSL_RECORDING void program(rt::Session& session) {{");
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
@@ -116,7 +116,7 @@ class ProgramEmitter {
     return line_comment(fmt::format("{}:{}:{}{}", file, range.line, text.empty() ? "" : " ", text));
   }
 
-  /// True for steps whose emitted statement shows what their source line says: they need no comment.
+  /// True for steps whose emitted statement repeats their source line, and therefore needs no comment.
   [[nodiscard]] static bool declares_itself(const Step& s) {
     const auto is = [&s]<class... T>() { return (std::holds_alternative<T>(s.op) || ...); };
     return is.operator()<ParamStep, DimensionStep, InputStep, OutputStep, PrintStep, CopyStep, ReleaseStep>();
@@ -445,7 +445,7 @@ class ProgramEmitter {
     body_.line("}});");
   }
 
-  /// The steps of the condition; host arithmetic at their end is what they return.
+  /// The steps of a loop condition; host arithmetic at their end becomes the return value.
   void condition(const WhileStep& w) {
     const auto* last = w.condition.empty() ? nullptr : std::get_if<HostStep>(&w.condition.back().op);
     const bool returns = last != nullptr && last->target == w.condition_value && !ir::may_fail(last->value);

@@ -14,7 +14,8 @@
 
 namespace tdsl::codegen {
 
-/// The kernel functions of an emitted file. Equal kernels share a function.
+/// The kernel functions of an emitted file. Equal kernels share a function. A *function of one point* is a kernel that
+/// is one expression per point (ShortKernel).
 class KernelFunctions {
  public:
   KernelFunctions(NameTable& table, SourceComment comment) : table_(table), comment_(std::move(comment)) {}
@@ -25,7 +26,7 @@ class KernelFunctions {
   /// Adds the function of a loop or a user's kernel.
   void add_task(const std::string& function, const Needs& needs, ir::SourceRange place);
 
-  /// All functions. Those of one point come first.
+  /// The text of all functions, those of one point first.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] const Needs& needs() const { return needs_; }
 
@@ -38,8 +39,7 @@ class KernelFunctions {
   SourceComment comment_;
   VersionBudget versions_;
   EqualFunctions known_;
-  std::map<std::string, std::string>
-      levels_;  ///< vector levels of functions, and of instances of functions of one point
+  std::map<std::string, std::string> levels_;  ///< vector levels, by function or by call with a function of one point
   std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by source comment
   std::string text_;                                         ///< all others
   std::string last_comment_;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// Headers and functions that pieces of emitted code require of their file. Every piece collects its own requirements
-// while it is printed; the file is assembled from those of all pieces.
+// Headers and helper functions that emitted code requires. Every piece of code collects its own requirements while it
+// is printed; the emitted file has those of all its pieces.
 
 namespace tdsl::codegen {
 
@@ -42,7 +42,7 @@ inline constexpr std::array kHeaderPaths = std::to_array<std::string_view>({
 
 /// Functions of the emitted file itself.
 enum class Helper : std::uint8_t {
-  kPlace,   ///< `place(7)`: a place of the program for messages
+  kPlace,   ///< `place(7)`: a source location for messages
   kInside,  ///< `inside(i, n, 7, "i of x")`: a subscript checked when it is evaluated; calls place()
 };
 

@@ -6,7 +6,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Build time of versions, in units of 0.03 s. Kernels that wait for memory leave a third of it to those that compute.
+/// Budget for versions, in units of 0.03 s of build time. Memory-bound kernels leave a third of it to the others.
 constexpr int kMostForTwo = 8, kMostForVersions = 30, kMostForLightVersions = 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ int price_of_version(std::string_view function) {
 rt::SimdLevel VersionBudget::kept(rt::SimdLevel widest, int price) {
   using enum rt::SimdLevel;
   const bool busy = widest == kAvx512;
-  // Of long kernels one version, so that others have some, too.
+  // One version of long kernels, which leaves time for other kernels.
   if (price > kMostForTwo) widest = std::min(widest, kAvx2);
   const int all = widest == kAvx512 ? 2 * price : price;
   if (widest == kBaseline || spent_ + all > (busy ? kMostForVersions : kMostForLightVersions)) return kBaseline;

@@ -146,7 +146,7 @@ struct RenderOptions {
 
 /// One diagnostic as text that ends with a line end:
 ///
-///     ridge.tdsl:4:9: error: expected ';' before 'let' [missing-semicolon]
+///     ridge.tdsl:4:9: error: expected `;` before `let` [missing-semicolon]
 ///       let G = X
 ///               ^~~
 ///     ridge.tdsl:1:1: note: …
@@ -166,7 +166,7 @@ struct RenderOptions {
 /// third of the longer length, case-insensitive). The first of equally near candidates wins.
 [[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
-/// Message suffix "; did you mean 'x'?" for the nearest candidate, or empty.
+/// Message suffix "; did you mean `x`?" for the nearest candidate, or empty.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 /// "1 element", "3 elements".

@@ -22,13 +22,13 @@ SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::K
                         const StorageRef& storage = {});
 /// Declares a `let` or a `var`.
 void declare_named(Lowerer& lowerer, const ast::Identifier& name, bool is_mutable, const Stored& stored);
-/// For `check --types`.
+/// Reports the symbol's type for `check --types`.
 void tell_type(Lowerer& lowerer, const Symbol& symbol);
 Tensor lower_name(Lowerer& lowerer, const std::string& name, const ir::SourceRange& range, bool lone_subscript);
 [[nodiscard]] bool is_scalar_variable(const GraphBuilder& graph, const Names& names, const std::string& name);
 SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name);
 
-// Lowers expressions to tensor expressions.
+// Expressions, lowered to tensor expressions.
 
 ir::Expr integer_scalar(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
 ir::Expr condition(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
@@ -112,7 +112,7 @@ const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& va
 std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// False, with an error, unless the body has exactly one `return`, as its last statement.
 bool check_returns(Reports& reports, const ast::Function& f);
-/// Checks names in the bodies of functions without calls, which are not lowered.
+/// Checks names in the bodies of uncalled functions, which are not lowered.
 void check_uncalled(Lowerer& lowerer);
 /// False, with an error, if inlining all functions exceeds the nesting limit of expressions.
 [[nodiscard]] bool calls_fit(Reports& reports, const Declarations& declared);
@@ -143,8 +143,8 @@ struct IndexStatement {
   ast::AssignOp op;
   std::vector<std::int32_t> labels;     ///< all index variables: in order on the left, then of the `for`
   std::vector<std::int32_t> lone;       ///< per left dimension: its bare label, or -1
-  std::vector<std::int32_t> collected;  ///< of names that denote functions of labels: hold only the dimensions in which
-                                        ///< these are bare subscripts
+  std::vector<std::int32_t> collected;  ///< labels that are not iterated: for each name that denotes an expression of
+                                        ///< labels, the dimensions in which it is a bare subscript
   std::vector<ir::Expr> left;
   ir::Expr guard;
   Tensor value;
@@ -167,8 +167,8 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
 void declare_storage(Reports& reports, Declarations& declared, const ast::Storage& s);
 /// The storage with its arguments, for a tensor of this shape.
 StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
-/// The element `e` of a tensor with a storage, absent if computed subscripts are out of bounds: the stored tensor may
-/// have an element there.
+/// `e`, an element of a tensor with a storage, made absent where computed subscripts are out of the tensor's bounds,
+/// because the stored tensor may have an element there.
 ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const ast::Subscript& s,
                            const std::vector<ir::Expr>& subscripts, const Tensor& base);
 Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,

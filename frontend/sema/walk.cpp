@@ -11,7 +11,7 @@ using ir::match;
 
 namespace {
 
-/// Calls the arms of `f` on the expressions, and blocks, of a node; functions and other declarations have none.
+/// Calls the overloads `f` on the direct subexpressions and blocks of a node; skips functions and other declarations.
 template <class Node, class... F>
 void visit_parts(const Node& node, const F&... f) {
   SyntaxParts(ir::Overload{f...}, false).add(node);
@@ -22,7 +22,7 @@ void visit_statement(const ast::Stmt& s, const F&... f) {
   std::visit(SyntaxParts(ir::Overload{f...}, false), s.node);
 }
 
-/// The subexpressions of a reduction; while those of guard and body are visited, `bound` has its indices.
+/// Visits the subexpressions of a reduction; `bound` contains its indices during the visit of guard and body.
 void visit_reduction(const ast::Reduction& reduction, std::set<std::string>& bound, const ExprVisitor& f) {
   std::set<std::string> inside;
   for (const ast::ReductionIndex& index : reduction.indices) {

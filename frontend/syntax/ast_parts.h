@@ -13,8 +13,8 @@ namespace tdsl::frontend {
 template <class Visit>
 class SyntaxParts {
  public:
-  /// `every` is false: without functions, monoids, externs, storages, types of params, storages and tiles of
-  /// declarations.
+  /// If `every` is false, functions, monoids, externs, storages, the types of params, and the storages and tiles of
+  /// declarations are skipped.
   explicit SyntaxParts(Visit visit, bool every = true) : visit_(std::move(visit)), every_(every) {}
 
   void add(const ast::ExprPtr& expr) {

@@ -16,7 +16,7 @@
 #include "ir/algebra/relation.h"
 #include "ir/graph/expr.h"
 
-// Form (b) of the IR: tensor relations and their operators (Yuan et al., Tensor Relational Algebra, sections 2 and 3;
+// Tensor relations and their operators, derived from plans (Yuan et al., Tensor Relational Algebra, sections 2 and 3;
 // flatMap as in TensorPlanner, section II).
 //
 // Meaning. A relation is a set of tuples (key, block) with unique keys. Expressions are pure. Both algebras use the

@@ -46,8 +46,8 @@ class Adjoints {
  public:
   explicit Adjoints(NodeWriter& writer) : writer_(writer) {}
 
-  /// A Compute without base. `left` empty: over all elements of `v`; else it adds to the elements it names, in which
-  /// several points meet if `combines`.
+  /// A Compute without base. `left` empty: over all elements of `v`; else it adds to the elements it names; if
+  /// `combines`, several points may add to one element.
   void add(ValueId v, Compute contribution, bool combines, const SourceRange& range);
   /// A tensor of v's type.
   void add(ValueId v, ValueId contribution, const SourceRange& range);

@@ -12,7 +12,7 @@ namespace tdsl::ir {
 /// A construct between the variables and the loss that has no derivative here.
 struct NotDifferentiable {
   SourceRange range;
-  std::string message;        ///< "a reduction by the monoid 'add' cannot be differentiated"
+  std::string message;        ///< "a reduction by the monoid `add` cannot be differentiated"
   SourceRange gradient = {};  ///< location of the Gradient
 };
 

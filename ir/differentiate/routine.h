@@ -15,8 +15,8 @@ namespace tdsl::ir {
 ///     L = cholesky(A)   S = inv(L)' P inv(L), P the lower triangle of L' dL with half its diagonal;
 ///                       dA = the lower triangle of S + S' with half its diagonal (only that is read)
 ///
-/// and those of ir/differentiate/factorise.h. Source of the last: Murray, Differentiation of the Cholesky
-/// decomposition, 2016, section 3. lu throws NotDifferentiable.
+/// and those of `add_factorisation_adjoints`. Source of the last one: Murray, Differentiation of the Cholesky
+/// decomposition, 2016, section 3. C++ kernels throw NotDifferentiable.
 void add_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
                   Adjoints& adjoints);
 

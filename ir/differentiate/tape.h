@@ -10,8 +10,8 @@
 
 namespace tdsl::ir {
 
-/// Values carried into or out of each iteration of a loop, stored for the reversed loop: a further carried tensor
-/// `[iterations, shape…]` of which each iteration writes its own slice.
+/// Values carried into or out of each iteration of a loop, stored for the reversed loop: an additional carried tensor
+/// `[iterations, shape…]`, one slice per iteration.
 class Tape {
  public:
   /// `node` is the loop, which gets new carried values. `prelude` is inserted before it.

@@ -7,7 +7,7 @@
 #include "ir/eval/bounds.h"
 #include "ir/eval/eval.h"
 
-/// Elements of the evaluator's arrays. Code elsewhere handles them as Slots, whatever their type.
+/// Elements of the evaluator's arrays. All other code handles elements of any type as Slots.
 namespace tdsl::ir::eval {
 
 /// An element, a variable of a procedure or an operand of a user monoid: floats in `real`, all others in `whole`.
@@ -30,7 +30,7 @@ struct Slot {
 [[nodiscard]] inline double bound_at(const Array& array, std::size_t position) {
   return array.bounds.empty() ? 0 : array.bounds[position];
 }
-/// Sets the bound of one element; allocates the bounds when the first is not 0.
+/// Sets the bound of one element; allocates the array of bounds at the first nonzero bound.
 inline void set_bound(Array& array, std::size_t position, double bound) {
   if (array.bounds.empty()) {
     if (bound == 0) return;
@@ -61,7 +61,7 @@ inline void set_element(Array& array, std::size_t position, const Slot& value) {
 
 // --- Values
 
-/// A rank-0 array with the value of any literal, converted to `type`.
+/// A rank-0 array with the literal's value converted to `type`.
 [[nodiscard]] Array scalar_array(Scalar type, const Literal& literal);
 void fill(Array& array, const Slot& value);
 /// The value of a slot of type `type` as a literal.

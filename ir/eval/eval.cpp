@@ -280,7 +280,7 @@ class Interpreter {
     return array;
   }
 
-  /// The origin of the input's data: " in 'x.npy'", or " ('x.npy')" after its name; empty if unknown.
+  /// The origin of the input's data: " in `x.npy`", or " (`x.npy`)" after its name; empty if unknown.
   [[nodiscard]] std::string origin(const std::string& input, bool behind_name = false) const {
     const std::string text = options_.origin ? options_.origin(input) : "";
     return text.empty() ? "" : behind_name ? " (`" + text + "`)" : " in `" + text + "`";

@@ -49,11 +49,11 @@ using ForeignRef = std::shared_ptr<const Foreign>;
 /// `foreign "kernels.hpp" "gelu" …`, for the text form; reads back.
 [[nodiscard]] std::string text_of(const Foreign& foreign);
 
-/// "'gelu' of kernels.hpp"
+/// "`gelu` of kernels.hpp"
 [[nodiscard]] std::string title_of(const Foreign& foreign);
 
-/// Messages refer to functions with these titles as: "the C++ function 'f' of k.hpp", "one of the C++ functions 'f' of
-/// k.hpp, 'g' of k.hpp".
+/// Messages refer to functions with these titles as: "the C++ function `f` of k.hpp", "one of the C++ functions `f` of
+/// k.hpp, `g` of k.hpp".
 [[nodiscard]] std::string title_of(const std::set<std::string>& functions);
 
 }  // namespace tdsl::ir

@@ -17,7 +17,7 @@
 #include "ir/graph/sparse_iteration.h"
 #include "ir/graph/value.h"
 
-// The index graph, form (a) of the IR: the common representation of loops, whole-tensor operations and index notation.
+// The index graph, the first of the three forms: the common form of loops, whole-tensor operations and index notation.
 //
 // Meaning. A program is a region: nodes run in order; each defines its result values once (SSA). A value is a whole
 // tensor of a fixed shape; rank 0 is a scalar. There are no source variables: an assignment defines a new value, and
@@ -67,13 +67,12 @@ struct Label {
 /// The one computing node. For every point of `out` whose guard (over out and reduce labels) holds:
 ///   value(out) = monoid over all points of `reduce` (in row-major index order) whose guard holds of body
 /// (without reduce labels: body itself). It is stored as follows:
-///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds gets
-///   the
-///     value of `base`, without base `fill` if given, else (with reduce labels) the identity, else 0; `combine` as
-///     below;
-///   left given: result[left(out)], other elements keep `base` or, without base, `fill`, else 0. With `combine`, the
-///     element becomes combine(old, value), several points may write one element, in row-major order of out; without,
-///     each element is written at most once (run-time error).
+///   - left empty: result[out - begin]; the result has exactly the extents of the out labels. A point whose guard never
+///     holds gets the value of `base`; without base, `fill` if given, else (with reduce labels) the identity, else 0.
+///     `combine` as below.
+///   - left given: result[left(out)]; other elements keep `base` or, without base, are `fill`, else 0. With `combine`,
+///     the element becomes combine(old, value), and several points may write one element, in row-major order of out;
+///     without, each element is written at most once (run-time error).
 /// All reads of base see its old value, also those in bodies. kArgMin/kArgMax: exactly one reduce label, the result is
 /// i64, the label's value of the first optimum (first NaN if any), -1 if empty.
 struct Compute {

@@ -37,7 +37,7 @@ class Inequalities {
   /// The condition as an equivalent set of inequalities; empty if it cannot be expressed so. `abs(i - j) <= b`: `i - j
   /// - b <= 0` and `j - i - b <= 0`.
   [[nodiscard]] std::vector<Inequality> of(const Expr& condition) const;
-  /// Conditions outside of which the expression is 0, as far as `of` can express them.
+  /// Conditions that hold wherever the expression is not 0, as far as `of` can express them.
   [[nodiscard]] std::vector<Expr> around(const Expr& e) const;
 
  private:

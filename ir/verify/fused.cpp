@@ -67,7 +67,7 @@ class FusedVerifier {
     return true;
   }
 
-  /// What another node reads of a value is complete: it is aligned, and read where the reader is.
+  /// Nodes read only complete elements of other nodes: of aligned values, at the reader's shared index variables.
   void read(const Read& r, const std::vector<std::int32_t>& reader) {
     const auto found = members_.find(r.tensor);
     if (found == members_.end()) return;
@@ -75,7 +75,7 @@ class FusedVerifier {
     for (std::size_t f = 0; f < fused_.shared.size(); ++f) {
       const auto place = static_cast<std::size_t>(fused_.labels[found->second][f]);
       if (!require(place < producer.out.size(), fmt::format("reads %{}, which is not complete", r.tensor.id))) continue;
-      if (place >= r.subscripts.size()) continue;  // said elsewhere
+      if (place >= r.subscripts.size()) continue;  // reported elsewhere
       require(bare_label(r.subscripts[place]) == reader[f] && producer.out[place].begin == Extent(0),
               fmt::format("reads %{} at another place than its own", r.tensor.id));
     }
@@ -94,7 +94,7 @@ class FusedVerifier {
     }
   }
 
-  /// A product of matrices and an element-wise node that replaces it, point by point.
+  /// An epilogue: a product of matrices and an element-wise node that replaces it, point by point.
   void epilogue() {
     if (!problems_.empty() ||
         !require(fused_.body.nodes.size() == 2, "an epilogue has other nodes than a product and what follows it"))

@@ -362,7 +362,7 @@ class Verifier {
     for (const std::string& problem : iteration_problems(program_, n, c)) require(false, problem);
   }
 
-  /// Over float tensors, each subscripted by distinct index variables that start at 0.
+  /// True for a sum of products of at least three float tensors, whose index variables start at 0.
   static bool is_sum_of_products(const Compute& c) {
     const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                        c.monoid->kind == Monoid::Kind::kSum;
@@ -370,7 +370,7 @@ class Verifier {
     return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
-  /// Their number; nothing if it is not a product of tensors.
+  /// Number of factors; nullopt if it is not a product of tensors.
   static std::optional<int> factors_of(const Expr& e) {
     if (const auto* product = std::get_if<Binary>(&e->op)) {
       const auto left = factors_of(product->left), right = factors_of(product->right);

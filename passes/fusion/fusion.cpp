@@ -32,8 +32,8 @@ class Fusion : public RegionRewriter {
     keep(std::move(node), earlier);
   }
 
-  /// True if a node of the list from `first` on replaces a tensor of which the producer reads a single element: a read
-  /// moved behind it would extend the old tensor's lifetime.
+  /// True if the producer reads a single element of a tensor that a node of the list, from `first` on, replaces: moving
+  /// the read behind that node would extend the old tensor's lifetime.
   [[nodiscard]] bool replaced_meanwhile(const Compute& producer, const std::vector<Node>& list,
                                         std::size_t first) const {
     if (!producer.out.empty()) return false;

@@ -13,7 +13,7 @@
 // becomes
 //     %5 = compute [i in 0..%0] (1) left [%1[i]] combine sum
 //     %6 = compute [] all[i0 in 0..%8] (le(%5[i0], 1))
-//     assert %6 "an element of 'x' is written twice by '='" implied
+//     assert %6 "an element of `x` is written twice by `=`" implied
 //     %7 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine max fill -inf
 //     %4 = compute [i0 in 0..%8] (select(gt(%5[i0], 0), %7[i0], %3[i0]))
 //

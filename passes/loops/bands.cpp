@@ -1,6 +1,6 @@
 // Restricts a reduction that is nonzero only within a band along another index variable to that band: the reduce
 // variable becomes the other variable plus a short range, so that loops, operand tiles and costs are those of the band.
-// The band comes from the guard, or from a condition outside of which the body is 0.
+// The band comes from the guard, or from a condition that holds wherever the body is not 0.
 //
 //     compute [i in 0..%0] sum[j in 0..%0] (absent_mul(select(le(abs(sub(i, j)), %b), %S[add(sub(i, j), %b), j], 0.0),
 //     %x[j]))

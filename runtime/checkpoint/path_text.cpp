@@ -129,7 +129,7 @@ void spell_element(TextReader& in, record::KnownTensor& tensor) {
   tensor.desc.element = {static_cast<Index>(element_size(*type)), element_name(*type).data()};
 }
 
-/// `text`: a writer, or a reader that changes the tensor.
+/// `text`: a writer, or a reader that fills the tensor.
 template <class Text, class Tensor>
 void name_parts(Text& text, Tensor& tensor) {
   constexpr bool kReads = !std::is_const_v<Tensor>;

@@ -63,7 +63,7 @@ class TextReader {
   [[nodiscard]] std::uint64_t bits();  ///< hexadecimal
   [[nodiscard]] double real();         ///< exactly the written value
   [[nodiscard]] std::string string();  ///< without its quotes and escapes
-  // The calls of TextWriter, so that a function that names the parts of a value works in both directions.
+  // The calls of TextWriter: one function that lists the parts of a value both writes and reads it.
   TextReader& word(std::string_view wanted) {
     expect(wanted);
     return *this;

@@ -11,7 +11,7 @@
 namespace tdsl::rt {
 
 /// The caller: the location in the program, and the functions that the call may enter, as named in messages ("the C++
-/// function 'f' of k.hpp"). `functions` must outlive the call.
+/// function `f` of k.hpp"). `functions` must outlive the call.
 struct ForeignCaller {
   SourceLine place;
   const char* functions;

@@ -8,7 +8,7 @@
 /// Complete reads and writes; every error is a RunError that names the file.
 namespace tdsl::rt {
 
-/// `'path': what: reason`, with the system's text for `error` (an errno value) as the reason.
+/// Throws RunError "what `path`: reason", with the system's text for `error` (an errno value) as the reason.
 [[noreturn]] void fail_file(const std::string& path, const std::string& what, int error);
 
 /// Reads exactly `bytes.size()` bytes at `offset`; a file that ends earlier is an error.

@@ -250,9 +250,9 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks`
 /// in row-major order. `x` and `y` return a value or a tuple of values and may be called more than once for a point;
-/// `target(i, j)` is a reference to an element. A view of a tensor is such a function. Nothing may fail. Not inlined,
-/// because it has its own SIMD versions. `numbers`: the same function as `combine`, but it may assume that values of x
-/// and y are neither nan nor inf; it is used for blocks of such values, and a resulting -0.0 becomes 0.0.
+/// `target(i, j)` is a reference to an element. A view of a tensor is such a function. The functions must not fail. Not
+/// inlined, because it has its own SIMD versions. `numbers`: the same function as `combine`, but it may assume that
+/// values of x and y are neither nan nor inf; it is used for blocks of such values, and a resulting -0.0 becomes 0.0.
 template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
 [[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x,
                                          const Y& y, const Combine& combine, const Target& target,

@@ -11,9 +11,9 @@
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/task.h"
 
-// Kernels that are one expression, given as a function of one point: views of the output and the operands, a subscript
-// per label of the operation, and values known on every rank. It runs in a nest with one loop per label, in label
-// order.
+// Kernels that are one expression per point, given as a function of one point. Its parameters are views of the output
+// (except in reductions, which combine returned values) and of the operands, one subscript per label of the operation,
+// and values known on every rank. It is called in a nest with one loop per label, in label order.
 //
 //     constexpr auto c_3 = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) {
 //       c(i, j) = b * a(i, j);
@@ -284,14 +284,14 @@ EmittedKernel versions(V... values) {
   return detail::kernel_of<Widest, detail::Function<F>>(values...);
 }
 
-/// The same for every point of a task with some operands contiguous along label `Across`, such as transposed ones, and
-/// others along the last.
+/// Like each_simd, for tasks with some operands contiguous along label `Across`, such as transposed ones, and others
+/// along the last label.
 template <int Across, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel each_in_squares(F, V... values) {
   return detail::kernel_of<Widest, detail::RunOf<detail::EachInSquares<Across>, F>>(values...);
 }
 
-/// Sums f over the labels missing in the output, which has rank R; integer sums and products wrap around.
+/// Reductions of f over the labels after the first R, those of the output; integer sums and products wrap around.
 template <class T, int R, class F, class... V>
 EmittedKernel sum(F, V... values) {
   return detail::reduction<detail::ByAdding, T, R, F>(values...);
@@ -316,7 +316,7 @@ template <class T, int R, class F, class... V>
 EmittedKernel all(F, V... values) {
   return detail::reduction<detail::ByAll, T, R, F>(values...);
 }
-/// A floating-point sum in lanes along the last label.
+/// A floating-point sum with partial sums (lanes.h) along the last label.
 template <class T, int R, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel sum_simd(F, V... values) {
   return detail::kernel_of<Widest, detail::RunOf<detail::PointReduction<true, detail::ByAdding, T, R>, F>>(values...);

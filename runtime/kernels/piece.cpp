@@ -12,7 +12,7 @@ using plan::idx;
 
 namespace {
 
-/// The elements of `box`, a part of the result, among the packed ones.
+/// The packed elements that belong to `box`, a part of the result.
 Operand packed_elements(const Operand& packed, const Box& box, Index first, const std::vector<Index>& strides,
                         Index element_bytes) {
   Operand part;

@@ -7,8 +7,9 @@
 
 namespace tdsl::rt {
 
-/// The kernel of a result that a fused operator has packed, with others, into a one-dimensional tensor: element number
-/// `first` + sum of subscripts times `strides`. Packed elements have the result's type, or are counts in f64.
+/// Extracts one result from a one-dimensional tensor into which a fused operator has packed several: the element with
+/// subscripts s is number `first` + sum of s[d] * strides[d]. Packed elements have the result's type, or are counts in
+/// f64 for an i64 result.
 [[nodiscard]] Kernel piece_kernel(ElementType packed, ElementType result, Index first, std::vector<Index> strides);
 
 }  // namespace tdsl::rt

@@ -55,8 +55,9 @@ class Local {
 /// Whether the work on a block includes matrix products, which benefit from more rows.
 enum class Work : std::uint8_t { kLines, kProducts };
 
-/// Splits the rows of a task into blocks that stay in cache: 32 KiB of data read and written per block, with 8 (128 for
-/// products) to 256 rows; fewer for long rows: 1 MiB (4 MiB) or a single row. The locals move along.
+/// Splits the rows of a task into blocks that stay in cache: 32 KiB of data read and written per block, but at least 8
+/// rows (128 for products) and at most 256. Blocks of long rows have fewer: at most 1 MiB (4 MiB for products), or a
+/// single row. The iterator moves the locals to the current block.
 template <class... Locals>
 class Blocks {
  public:
@@ -121,7 +122,7 @@ template <class T>
 void multiply(Index m, Index n, Index k, const T* a, Index a_row, Index a_column, const T* b, Index b_row,
               Index b_column, bool add, T* c, Index c_row);
 
-/// Partial sums of a line.
+/// Number of partial sums of a line.
 template <class T>
 inline constexpr Index kLanes = std::max<Index>(1, 64 / static_cast<Index>(sizeof(T)));
 inline constexpr Index kShortLine = lanes::kShortLine;
@@ -188,7 +189,7 @@ void add_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, 
                    y.stride[0], y.stride[1], true, &c(a.lo, b.lo), c.stride[0]);
 }
 
-/// All elements of the rows, along their lines.
+/// Sets all elements of the rows to `value`; `lines`: the ranges of the other dimensions.
 template <class T, int R>
 void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_cast<std::size_t>(R) - 1>& lines,
           T value) {
@@ -205,7 +206,7 @@ void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_
 
 namespace detail {
 
-/// The first position at which f has the given value, which occurs.
+/// The first position at which f has the given value, which must occur.
 template <class T, class F>
 [[gnu::always_inline]] inline Index first_of(Interval line, T value, const F& f) {
   Index j = line.lo;

@@ -27,8 +27,4 @@ SimdLevel& current_level() {
 SimdLevel simd_level() { return current_level(); }
 void limit_simd_level(SimdLevel most) { current_level() = std::min(current_level(), most); }
 
-const char* name_of(SimdLevel level) {
-  return level == SimdLevel::kAvx512 ? "avx512" : level == SimdLevel::kAvx2 ? "avx2" : "baseline";
-}
-
 }  // namespace tdsl::rt

@@ -17,6 +17,8 @@ enum class SimdLevel : std::uint8_t { kBaseline, kAvx2, kAvx512 };
 /// Lowers the level for this process. Call before threads start.
 void limit_simd_level(SimdLevel most);
 /// "baseline", "avx2" or "avx512".
-[[nodiscard]] const char* name_of(SimdLevel level);
+[[nodiscard]] constexpr const char* name_of(SimdLevel level) {
+  return level == SimdLevel::kAvx512 ? "avx512" : level == SimdLevel::kAvx2 ? "avx2" : "baseline";
+}
 
 }  // namespace tdsl::rt

@@ -302,7 +302,7 @@ void visit_access(Visitor& v, Accesses&... access) {
       access.dims...);
 }
 
-/// Visits all members of an operation, or of several in parallel, whose numbers may be of different types. The first
+/// Visits all members of an operation, or of several in parallel, whose number types may differ. The first
 /// argument is the member's name in the text form, empty for the value of a list's element. `v` receives
 ///   note(name, x…)        a name, location or bookkeeping, which has no influence on the plan
 ///   property(name, x…)    a member whose type does not depend on Number

@@ -149,7 +149,7 @@ PlannedSegment Planner::plan(Segment segment) {
   result.ops = plan_ops(std::move(segment.ops), segment.dropped);
   for (SettledOp& settled : segment.settled) settle(std::move(settled), result.ops);
   std::vector<TensorId> ended = std::move(segment.dropped);
-  // A copy dies with its original's last name, or after its own last use if that is later.
+  // A copy ends with its original's last name, or after its own last use if that is later.
   for (std::size_t k = 0, names = ended.size(); k < names; ++k) {
     const auto copy = copies_.find(ended[k]);
     if (copy == copies_.end()) continue;

@@ -18,9 +18,9 @@ struct TensorState {
   bool source = false;  ///< without operands: read from a file, or generated
 };
 
-/// A name of a recorded tensor. Copies name the same tensor; it dies with the last handle and the last recorded use.
-/// (Neither inline nor a shared_ptr, so that emitted code with tensor handles compiles quickly. Handles are only used
-/// by the recording thread.)
+/// A name of a recorded tensor. Copies name the same tensor, which is freed after its last handle and its last recorded
+/// use. (Neither inline nor a shared_ptr, so that emitted code with tensor handles compiles quickly. Handles are only
+/// used by the recording thread.)
 class TensorHandle {
  public:
   TensorHandle() = default;

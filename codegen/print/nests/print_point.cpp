@@ -38,7 +38,7 @@ const Statement* behind_lets(const Body& body, std::vector<Let>& lets) {
   return body.empty() ? nullptr : &body.back();
 }
 
-/// The value of a point outside of a guard does not change a total: not so for float sums, which have two zeros.
+/// True if a point outside of the guard may contribute the identity. Not in float sums: -0.0 + 0.0 is 0.0.
 bool may_be_guarded(const Update& u) {
   const bool adds = u.with.kind == ir::Monoid::Kind::kSum || u.with.kind == ir::Monoid::Kind::kProd;
   return !adds || !ir::is_float(u.value->type);

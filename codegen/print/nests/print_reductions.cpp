@@ -20,7 +20,7 @@ using ir::Monoid;
 
 namespace {
 
-/// Precedence that the right side of a sum needs to stand without parentheses (see spelling()).
+/// Precedence of the right operand of a sum above which it needs no parentheses (see spelling()).
 constexpr int kFactorPrecedence = 7;
 
 /// `x` for `x(i, j)` with these arguments; else empty.
@@ -29,7 +29,7 @@ std::string called_with(const std::string& text, const std::string& arguments) {
   return text == fmt::format("{}({})", function, arguments) ? function : "";
 }
 
-/// The factors of a float sum of products or squares, which are added without a rounding in between.
+/// The factors of a float sum of products or squares, for fused multiply-adds.
 std::optional<std::pair<Expr, Expr>> added_product(const BlockedReduction& b, ir::Scalar type) {
   if (b.with.kind != Monoid::Kind::kSum || !ir::is_float(type) || b.value->type != type) return std::nullopt;
   const auto* body = std::get_if<ir::Binary>(&b.value->op);
@@ -54,7 +54,7 @@ Statements Printer::accumulation(const Monoid& monoid, const Expr& body, ir::Sca
       return real ? Statements{simple(fmt::format("{} *= {};", target, expr_.text(body)))} : assign("multiply");
     case Monoid::Kind::kMin: return assign("least");
     case Monoid::Kind::kMax: return assign("greatest");
-    // The element is evaluated in any case, as the sequential meaning says: it may report a fault.
+    // The element is always evaluated, as in sequential execution: it may report a fault.
     case Monoid::Kind::kAny: return {simple(fmt::format("{0} = {1} || {0};", target, expr_.text(body, 3)))};
     case Monoid::Kind::kAll: return {simple(fmt::format("{0} = {1} && {0};", target, expr_.text(body, 3)))};
     case Monoid::Kind::kUser: {

@@ -20,13 +20,13 @@ using Role = Variable::Role;
 
 namespace {
 
-/// A level of an operand that a loop over the index walks.
+/// A level of an operand over which the loop of an index iterates.
 struct OpenFibre {
   int number = 0;
   std::vector<int> outer;
   int index = 0;
 
-  /// Whether the subscripts are those of the element where the walk is.
+  /// True if the subscripts denote the current element.
   [[nodiscard]] bool is_element(const std::vector<Expr>& subscripts) const {
     if (subscripts.size() != outer.size() + 1) return false;
     for (std::size_t d = 0; d < outer.size(); ++d) {
@@ -34,14 +34,14 @@ struct OpenFibre {
     }
     return ir::is_label(subscripts.back(), index);
   }
-  /// Whether the fibre lies below the element of this one where its walk is.
+  /// True if `below` is the fibre under the current element of this one.
   [[nodiscard]] bool is_above(const OpenFibre& below) const {
     return number == below.number && below.outer.size() == outer.size() + 1 && below.outer.back() == index &&
            std::equal(outer.begin(), outer.end(), below.outer.begin());
   }
 };
 
-/// Whether a body needs an index by name, other than to say which element of a walked operand is meant.
+/// Finds out if a body needs an index by name, other than in reads of the current elements of iterated operands.
 class Mentions {
  public:
   Mentions(const Nest& nest, std::vector<OpenFibre> open) : nest_(nest), open_(std::move(open)) {}
@@ -144,7 +144,7 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   return RowSum{along, update};
 }
 
-/// `a` of A, else `value`.
+/// Name of an element: `a` for a tensor `A`, `value` for longer names.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
   return std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(tensor.front()))));
@@ -172,7 +172,7 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
   return fmt::format("{}({})", row, subscripts.back());
 }
 
-/// Whether the row of a matrix stays while a loop in between runs, in which it is looked up.
+/// True for a lookup in a matrix row that does not change during a loop between those of row and column.
 bool Printer::stays(const std::vector<Expr>& subscripts) const {
   if (subscripts.size() != 2) return false;
   const auto depth_of = [&](const Expr& e) {
@@ -187,7 +187,7 @@ bool Printer::stays(const std::vector<Expr>& subscripts) const {
                      [&](const Walked& walk) { return walk.index != walks_[row].index; });
 }
 
-/// Where an index begins, rows are marked in which further loops look elements up.
+/// At the beginning of the index's loop, marks the rows in which inner loops look up elements.
 void Printer::add_marks(const For& f, Statements& body) const {
   for (const auto& [key, name] : marked_) {
     if (key.second == f.index)
@@ -195,7 +195,7 @@ void Printer::add_marks(const For& f, Statements& body) const {
   }
 }
 
-/// Whether the body needs the loop's index by name.
+/// True if the body needs the loop's index by name.
 bool Printer::mentions_index(const For& f) const {
   std::vector<OpenFibre> open;
   for (const Walked& walk : walks_) open.push_back({walk.number, walk.outer, walk.index});
@@ -208,7 +208,7 @@ Statements Printer::stored(const For& f, const Stored& over) {
   return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
 }
 
-/// Whether the loop runs over all rows of a compressed result.
+/// True if the loop runs over all rows of a compressed result.
 bool Printer::runs_over_rows(const For& f) const {
   if (nest_.form != Form::kKernel || !result().type.is_compressed() || !std::holds_alternative<TaskRange>(f.over))
     return false;
@@ -310,7 +310,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                 std::move(loop), "});")};
 }
 
-/// The row where a walk over rows is, or any row: `B_row(k)`.
+/// The current row of an iteration over rows, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
   const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
@@ -322,7 +322,7 @@ std::string Printer::row_text(const Fibre& fibre) {
   return fmt::format("{}({})", finder(operand.number, row), index_name(row));
 }
 
-/// What gives rows of an operand at an index in any order.
+/// The name of the object that locates rows of an operand in any order.
 const std::string& Printer::finder(int number, int outer) {
   std::string& name = finders_[{number, outer}];
   if (name.empty()) name = table_.claim(view_name(operand(number)) + "_rows");
@@ -375,7 +375,7 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
   return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }
 
-/// Of a compressed result: from its tile's tensor's first element.
+/// A subscript of a compressed result, relative to the tensor's first element.
 std::string Printer::put_subscript(std::size_t dimension, const std::string& index) {
   const std::vector<Extent>& origin = result().origin;
   if (dimension >= origin.size() || origin[dimension] == Extent(0)) return index;

@@ -119,9 +119,9 @@ class Printer {
     std::size_t count = 0;  ///< number of statements of the nest that it replaces
   };
   std::optional<WholeReduction> whole_reduction(const Body& body, std::size_t k);
-  /// The value that a local has before the reduction if the reduction is all of it.
+  /// The initial value of a local that holds this reduction only: the identity, or -1 for a position.
   static Expr first_value(const RowReduction& r);
-  /// Names the index of a statement with its own loop; in tasks on whole tensors for this statement.
+  /// In tasks on whole tensors, opens the index of a statement with its own loop while `f` runs.
   template <class F>
   void in_task_index(int k, const F& f) {
     if (nest_.form == Form::kTask) static_cast<void>(open_index(k));
@@ -166,11 +166,11 @@ class Printer {
   std::string line(const LineReduction& l);
   /// The call of rt::blocked_reduction and the functions it takes.
   codegen::Statements blocked(const BlockedReduction& b);
-  /// The view of a tensor that is the function of the values itself; else empty.
+  /// The view of a tensor, if the values are its elements; else empty.
   std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// `[&](Index i, Index k) { return math::exp(A(i, k)); }`
   std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
-  /// The body of the scalar function of an element and values; `numbers`: of values that make no nan.
+  /// The body of the scalar function that combines an element with values; `numbers`: for values without nan and inf.
   codegen::Statements combination(const BlockedReduction& b, ir::Scalar type, bool numbers);
   /// `return total + x * y;` for `total += x * y;`
   std::string returned(const std::string& assignment, const Expr& value);
@@ -178,8 +178,8 @@ class Printer {
   // --- Blocks of rows: print_rows.cpp
 
   codegen::Statements blocks(const For& f, const Blocks& over);
-  /// Operands, results with their initial values, and tensors of a block; after the statements, which determine the
-  /// order of captures.
+  /// Declares operands, results with their initial values, and per-block tensors. Call it after printing the
+  /// statements, which determine the order of captures.
   codegen::Statements row_declarations();
   /// A tensor, or the part of it at leading subscripts.
   std::string part_text(const Place& place);

@@ -22,8 +22,8 @@ struct SpillPlace {
 [[nodiscard]] SpillPlace spill_place(const std::optional<std::string>& asked, const std::vector<std::string>& folders);
 
 /// Text such as
-/// `'X' (4.0 GiB) and 'C' (1.0 GiB) lie on disk in /tmp, 'A' (1.0 GiB) stays in its file, because memory is too small:
-/// a rank reads 12.0 GiB and writes 5.0 GiB, about 23 s at 954 MiB/s and 477 MiB/s`.
+/// "`X` (4.0 GiB) and `C` (1.0 GiB) lie on disk in /tmp, `A` (1.0 GiB) stays in its file, because memory is too small:
+/// a rank reads 12.0 GiB and writes 5.0 GiB, about 23 s at 954 MiB/s and 477 MiB/s".
 [[nodiscard]] std::string homes_text(const plan::FoundHomes& homes, const std::string& folder,
                                      const plan::Machine& machine);
 

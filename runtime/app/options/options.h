@@ -45,7 +45,7 @@ struct BuiltinOption {
   std::string_view name;  ///< without dashes
   OptionValue value;
   std::string_view help;  ///< one line
-  /// Where a flag or a text is stored as it is; for kName with a table: its names, appended to the help.
+  /// The member that stores a flag or a text unchanged; for a kName with a table of names: their list, for the help.
   std::variant<std::monostate, bool AppOptions::*, std::optional<std::string> AppOptions::*, std::string (*)()> more{};
 };
 /// The table of built-in options, in the order of `--help`.

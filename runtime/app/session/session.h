@@ -52,8 +52,8 @@ class PrintItem {
   const record::TensorState* tensor_ = nullptr;
 };
 
-/// A result of a loop that runs as one task: the tensor to be named by it, and the number of the read it starts from,
-/// or -1.
+/// A result of a loop that runs as one task: the variable that receives it, and the number of the read that initialises
+/// it, or -1.
 struct LoopResult {
   template <Element T>
   LoopResult(Tensor<T>& result, std::string_view result_name, std::initializer_list<Index> extents, int read = -1)
@@ -85,7 +85,7 @@ struct Meeting {
   plan::Combine all = plan::Combine::kNone;
   std::vector<plan::PackedPiece> pieces;
 };
-/// Whether tasks have parts of a label's range or all of it.
+/// Whether tasks may have a part of a label's range or must have all of it.
 enum class Cut : std::uint8_t { kParts, kWhole };
 /// A label and its range.
 struct Over {
@@ -98,8 +98,8 @@ struct Over {
   Interval range;
   Cut cut;
 };
-/// An operand and its subscripts in terms of the labels, numbered from the output's labels on; by default the labels in
-/// order. A tensor moved into it dies with the operation.
+/// An operand and its subscripts in terms of the labels, which are numbered from the output's on; by default the labels
+/// in order. A tensor moved into it is released after the operation.
 struct Read {
   Read(TensorHandle operand);
   Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
@@ -120,7 +120,7 @@ struct LoopWhere {
   std::string_view head;
   bool ordered = false;
 };
-/// An operand of such a loop and its name for messages. A tensor moved into it dies with the loop.
+/// An operand of such a loop and its name for messages. A tensor moved into it is released after the loop.
 struct LoopOperand {
   LoopOperand(TensorHandle operand, std::string_view its_name);
   LoopOperand(const LoopOperand&) = default;
@@ -131,7 +131,7 @@ struct LoopOperand {
   std::string_view name;
 };
 
-/// A product of integers in f64, which does not overflow; from left to right.
+/// The product of integers, computed from left to right in f64, which does not overflow.
 template <class... Integers>
 [[nodiscard]] double product_of(Integers... factors) {
   return (... * static_cast<double>(factors));
@@ -225,7 +225,7 @@ class Session {
     return Tensor<T>(record_sparse(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
   }
   /// One of several results that a fused operator packs into one tensor: the elements from number `first` on, in
-  /// row-major order. Counts in f64 become integers. A tensor moved into it dies with the operation.
+  /// row-major order. Counts in f64 become integers. A moved `packed` is released after the operation.
   template <Element T>
   [[nodiscard]] Tensor<T> piece(const Where& where, TensorHandle packed, Index first, std::initializer_list<Over> out) {
     return Tensor<T>(record_piece(element_type_of<T>, where, packed, first, out));

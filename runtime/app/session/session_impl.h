@@ -36,9 +36,9 @@ struct Session::Impl final : record::Session {
     if (sink != nullptr) sink->keep(recorder.next_record(), std::move(kernel));
   }
   [[nodiscard]] SourceLine at(int line) const { return setup.info.at(line); }
-  /// Every rank must fail here.
+  /// All ranks must call it.
   [[noreturn]] void stop(int line, const std::string& message) const override { throw ProgramError(at(line), message); }
-  /// Also for a dense copy of a sparse tensor; not if --memory gives a limit.
+  /// Also checks dense copies of sparse tensors; checks nothing if --memory sets the limit.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const override;
 
   Checkpoints* checkpoints = nullptr;   ///< null: the run has no checkpoints

@@ -40,7 +40,7 @@ struct RankStatus {
   bool busy = false;         ///< a kernel runs or can run, data is in flight, or the program itself works
 };
 
-/// `line 12, 'C': waits for a piece of 'B' from rank 1`
+/// "line 12, `C`: waits for a piece of `B` from rank 1"
 [[nodiscard]] std::string text_of(const RankStatus& status);
 
 /// Fills in the state of the rank's oldest incomplete operation.

@@ -52,7 +52,7 @@ constexpr auto positive = [](rt::In<Index, 2> x, Index i, Index j) { return x(i,
 
 }  // namespace
 
-TEST_CASE("each: reductions of one point begin with the identity or go on with what is there") {
+TEST_CASE("each: reductions of one point start from the identity or continue from the output") {
   std::vector<Index> x{3, 1, 2, 0, 5, 4};
   const rt::Operand in = operand(x, {{0, 2}, {1, 4}});
   const std::vector<Interval> labels{{0, 2}, {1, 4}}, rows{{0, 2}};

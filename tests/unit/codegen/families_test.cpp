@@ -109,7 +109,7 @@ TEST_CASE("codegen families: host values need no control read, data does, once p
       "  %15:f64 \"r\" = compute [] (mul(%13, 0.5))\n  %16:i64 \"it\" = compute [] (add(%14, 1))\n  yield %15, %16\n}\n"
       "output \"r\" %7\nprint %8\n");
   CHECK(count_steps<ControlReadStep>(p.steps) == 1);
-  // The host compares what it has read.
+  // The host compares the value that it has read.
   for (const OperationStep* o : operations(p)) CHECK(o->kernel->type == ir::Scalar::kF64);
   CHECK(p.is_host(ValueId{14}));
   CHECK_FALSE(p.is_host(ValueId{13}));

@@ -280,7 +280,7 @@ bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std
   return true;
 }
 
-/// The program, lowered with these options, means what its nests mean.
+/// Checks that the nests of the program, lowered with these options, compute the evaluator's values.
 void check_program(const std::string& text, const passes::PipelineOptions& options, NestParts& parts) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -310,7 +310,7 @@ void check_program(const std::string& text, const passes::PipelineOptions& optio
   }
 }
 
-/// The program's loops remain loops.
+/// check_program with all loops kept as loops.
 void check_loops(const std::string& text, NestParts& parts) {
   passes::PipelineOptions options;
   options.level = 1;
@@ -318,7 +318,7 @@ void check_loops(const std::string& text, NestParts& parts) {
   check_program(text, options, parts);
 }
 
-/// Operators over the same rows are fused.
+/// check_program with operators over the same rows fused; requires that some are.
 void check_fused(const std::string& text, NestParts& parts) {
   const int before = parts.row_blocks;
   passes::PipelineOptions options;
@@ -511,7 +511,7 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   check("gt(%5[i, j], 0.0)", "", "gt(%5[i, j], 0.0)");
 }
 
-TEST_CASE("codegen nest: fused rows mean what the operators mean") {
+TEST_CASE("codegen nest: fused rows compute the values of their operators") {
   NestParts parts;
   // The maximum, the differences, their sum, the quotients.
   check_fused(

@@ -21,7 +21,7 @@ struct Walked {
   int dropped = 0;
 };
 
-/// Plans what is recorded on two ranks.
+/// Plans the recorded operations on two ranks.
 class Kinds : public tdsl::record::PlanningSink {
  public:
   explicit Kinds(Walked& walk) : PlanningSink(two_ranks()), walk_(walk) {}

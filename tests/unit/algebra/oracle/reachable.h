@@ -30,7 +30,7 @@ struct Reachable {
 struct Cheapest {
   Expr plan;
   Index cost = 0;
-  std::vector<std::string_view> steps;  ///< the rules that lead to it
+  std::vector<std::string_view> steps;  ///< the rules that derive it, in order
   std::size_t plans = 0;                ///< number of compared plans
   bool complete = true;
 };

@@ -9,15 +9,15 @@
 namespace tdsl::ir::algebra {
 
 /// An equivalence of plans on sites: both sides hold the same keys and blocks, possibly on different sites. After Table
-/// 2 of the tensor relational algebra paper, with R1-4, R1-7, R2-4, R2-5 and R2-7 corrected (see README.md). In the
-/// texts R, L are relations, `at X` moves tuples to the sites of layout X (shuf or bcast), D..P are layouts, f, g
-/// kernels, p conditions on keys.
+/// 2 of the tensor relational algebra paper, with R1-4, R1-7, R2-4, R2-5 and R2-7 corrected (see ir/algebra/README.md).
+/// In the texts R, L are relations, `at X` moves tuples to the sites of layout X (shuf or bcast), D..P are layouts, f,
+/// g kernels, p conditions on keys.
 struct Rule {
   std::string_view name;
   std::string_view pattern;
   std::string_view result;
   std::string_view condition;
-  /// Appends possible replacements of the expression's root. The results may have problems: the caller discards those.
+  /// Appends possible replacements of the expression's root. Results may be ill-formed: the caller discards those.
   void (*apply)(Pool& pool, const Expr& e, std::vector<Expr>& results);
 };
 
