@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import compare
 import launch
 import turns
 from points import Point
+from prefix import prefix_of
 from program import Program
 from session import LEAST_WINDOW, Failed, Session, interval
 
@@ -986,7 +986,7 @@ class Facts:
 
     # Parsing the runtime's headers dominates the build of a small program: g++ uses precompiled ones ("! PATH" of -H).
     def test_headers_are_precompiled(self):
-        prefix = str(Path(shutil.which(self.tdslc)).resolve().parents[1])
+        prefix = str(prefix_of(self.tdslc))
         text = Path(prefix, "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", prefix)
         keys = dict(re.findall(r"(?m)^(\w+) = (.*)$", text))
         if not keys["precompiled_flags"]:

@@ -18,7 +18,7 @@ import compare
 import launch
 import points
 import turns
-from prefix import cheap_prefix, strict_prefix
+from prefix import cheap_prefix, instrumented, strict_prefix
 from program import Program
 from session import Failed, Session
 
@@ -71,7 +71,7 @@ def one_bit_pattern(name, mode):
 
 def is_cheap(name, is_sample, mode):
     """Whether a program is compiled without optimisation. Samples are compiled as for users; in CI only the half that runs twice."""
-    return not is_sample or mode != "long" and not points.in_half(name)
+    return not is_sample or mode == "sanitizer" or mode != "long" and not points.in_half(name)
 
 
 def test_variant(session, index, variant, is_sample, options, failures):
@@ -136,7 +136,7 @@ def main():
         print(*(path.stem for path, _ in found), sep="\n")
         return 0
     options.prefix = None
-    if options.mode in ("quick", "ci"):
+    if options.mode in ("quick", "ci") or options.mode == "sanitizer" and not instrumented(options.tdslc):
         options.prefix = Path(options.work).resolve() / "prefix"
         if not options.prefix.exists():
             cheap_prefix(options.tdslc, "-O0", options.work)
