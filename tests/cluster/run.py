@@ -15,7 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+import turns
 
 SOURCE = Path(__file__).resolve().parents[2]
 HOSTS, RANKS = 4, 8
@@ -682,14 +688,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", required=True)
     parser.add_argument("--filter", default="")
-    parser.add_argument("--half", type=int, choices=(0, 1), help="every second case, from this one on")
     parser.add_argument("--long", action="store_true", help="time limits, lost hosts and the like too")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--list", action="store_true", help="the names of the cases")
     options = parser.parse_args()
     cases = [case for case in [*CASES, *(LONG if options.long else [])] if options.filter in f"cluster/{case.__name__}"]
-    if options.half is not None and not options.filter:
-        cases = cases[options.half::2]
+    cases = turns.part(cases, 4)
     if options.list:
         print(*(f"cluster/{case.__name__}" for case in cases), sep="\n")
         return 0

@@ -16,6 +16,7 @@ import case as cases_of
 import page
 from evaluate import COMPILE_TIME, REFUSED, Pending, Reference, Wrong, launch
 from join import Joined
+import turns
 from prefix import cheap_prefix
 
 HERE = Path(__file__).resolve().parent
@@ -180,7 +181,7 @@ def parse_arguments():
     parser.add_argument("files", nargs="*", type=Path, default=sorted(HERE.glob("*.tdsl")))
     parser.add_argument("--mode", choices=("quick", "ci", "long", "sanitizer"), default="ci")
     parser.add_argument("--filter", default="", help="only cases whose name contains this text")
-    parser.add_argument("--half", type=int, choices=(0, 1), help="every second case, from this one on")
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--size", type=int, default=48, help="cases in one executable")
@@ -203,7 +204,10 @@ def main():
     if options.mode in ("quick", "sanitizer") and not options.filter:
         checked, cases = cases, cases[::2 if options.mode == "quick" else 24]
     else:
-        checked, cases = cases, cases if options.half is None or options.filter else cases[options.half::2]
+        checked, cases = cases, turns.part(cases, 4)
+    if options.list:
+        print(*(c.name for c in cases), sep="\n")
+        return 0
     begun = time.time()
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
         os.environ.setdefault(name, "1")

@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 import launch
+import turns
 
 HERE = Path(__file__).resolve().parent
 RESUMED = "resuming from"
@@ -397,9 +398,13 @@ def main():
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    chosen = [name for name in CASES if options.filter in f"checkpoints/{name}"]
+    chosen = turns.part([name for name in CASES if options.filter in f"checkpoints/{name}"], 2)
+    if options.list:
+        print(*chosen, sep="\n")
+        return 0
     with ThreadPoolExecutor(options.jobs) as pool:  # they mostly wait
         passed = list(pool.map(lambda name: passes(name, copy.copy(options)), chosen))
     return 0 if all(passed) else 1

@@ -18,6 +18,7 @@ import numpy as np
 import launch
 import prefix
 import processes
+import turns
 
 HERE = Path(__file__).resolve().parent
 PROGRAM = HERE / "errors" / "endless.tdsl"
@@ -469,10 +470,14 @@ def main():
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases")
     parser.add_argument("--jobs", type=int, default=3)
     options = parser.parse_args()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the test runner's parent may ignore it
-    chosen = [name for name in CASES if options.filter in f"errors/{name}"]
+    chosen = turns.part([name for name in CASES if options.filter in f"errors/{name}"], 2)
+    if options.list:
+        print(*chosen, sep="\n")
+        return 0
     failed = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-endings-") as work, ThreadPoolExecutor(options.jobs) as pool:
         executables = {name: Path(work) / name for name in ("endless", "product")}

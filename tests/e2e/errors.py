@@ -20,6 +20,7 @@ import input_files
 import launch
 import numeric
 import subscripts
+import turns
 import warned
 
 HERE = Path(__file__).resolve().parent
@@ -379,33 +380,39 @@ def main():
     parser.add_argument("--ranks", type=int, help="only this many, for slow executables")
     parser.add_argument("--every", type=int, default=1,
                         help="only every Nth mistake of programs, 10 times as many of commands, and only checks of hostile input and subscripts: for slow executables")
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases")
     parser.add_argument("--jobs", type=int, default=3)
     options = parser.parse_args()
+    name_of = lambda case: getattr(case, "name", None) or getattr(case, "__name__", None) or case[0]
+    of_messages = () if options.every > 10 else (*input_files.CHECKS, *numeric.CHECKS, *warned.CHECKS)
+    chosen, wrong, checks = (turns.part([case for case in cases if options.filter in f"errors/{name_of(case)}"], 2) for cases in (
+        MISTAKES[::options.every], COMMAND_MISTAKES[::max(1, options.every // 10)], (*hostile.CHECKS, *subscripts.CHECKS, *of_messages)))
+    if options.list:
+        print(*map(name_of, (*chosen, *wrong, *checks)), sep="\n")
+        return 0
     failed = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work, ThreadPoolExecutor(options.jobs) as pool:
         inputs = Path(work) / "inputs"
         inputs.mkdir()
         make_inputs(inputs)
-        names = sorted({m.program for m in MISTAKES})
+        fills_disk = options.filter in "errors/disk_full"
+        names = sorted({m.program for m in chosen} | ({"product"} if fills_disk else set()))
         executables = {name: Path(work) / name for name in names}
         for name, result in zip(names, pool.map(lambda name: build(name, executables[name], options), names)):
             if result.code != 0:
                 failed += report(f"build_{name}", [str(result)])
-        chosen = [m for m in MISTAKES[::options.every] if options.filter in f"errors/{m.name}" and executables[m.program].exists()]
+        chosen = [m for m in chosen if executables[m.program].exists()]
         for mistake, problems in zip(chosen, pool.map(lambda m: problems_of(m, executables[m.program], inputs, options), chosen)):
             failed += report(mistake.name, problems)
-        if options.filter in "errors/disk_full" and executables["product"].exists():
+        if fills_disk and executables["product"].exists():
             try:
                 failed += report("disk_full", [f"ranks={r}: {p}" for r in (1, 3) if (
                     p := disk_full(r, executables["product"], inputs, options.limit))])
             except PermissionError as reason:
                 print(f"SKIP errors/disk_full {reason}")
-        wrong = [m for m in COMMAND_MISTAKES[::max(1, options.every // 10)] if options.filter in f"errors/{m[0]}"]
         run = lambda arguments, code, message, *env: run_command_mistake(arguments, code, message, options.tdslc, options.limit, *env)
         for mistake, problem in zip(wrong, pool.map(lambda m: run(*m[1:]), wrong)):
             failed += report(mistake[0], [problem] if problem else [])
-        of_messages = () if options.every > 10 else (*input_files.CHECKS, *numeric.CHECKS, *warned.CHECKS)
-        checks = [check for check in (*hostile.CHECKS, *subscripts.CHECKS, *of_messages) if options.filter in f"errors/{check.__name__}"]
         for check in checks:
             (Path(work) / check.__name__).mkdir()
         def outcome_of(check):

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,9 @@ import numpy as np
 
 import compare
 import launch
+import turns
 from points import Point
+from prefix import prefix_of
 from program import Program
 from session import LEAST_WINDOW, Failed, Session, interval
 
@@ -134,7 +135,7 @@ class Facts:
         if entered != [8 * n * m // 2] * 2:
             raise Failed(f"{entered} bytes entered the nodes")
         self.compare_nodes(executable, [*product, "--tile", "7"], ["C"])
-        for path in ("samples/matmul.tdsl", "samples/two_layer_network.tdsl", "samples/conjugate_gradient.tdsl"):
+        for path in turns.part(("samples/matmul.tdsl", "samples/two_layer_network.tdsl", "samples/conjugate_gradient.tdsl"), 3):
             session = self.session(path)
             case = session.prepare(session.program.variants[0])
             arguments = [case.folder / a if a.endswith(".npy") else a for a in case.arguments]
@@ -191,7 +192,7 @@ class Facts:
         cases = {"mttkrp": ("ijk,jr,kr->ir", dict(i=12, j=10, k=8, r=5)), "double": ("ijk,jkl->il", dict(i=9, j=8, k=7, l=6)),
                  "chain": ("ab,bc,dc,de->ae", dict(a=30, b=3, c=20, d=2, e=11)), "gram": ("ki,k,kj->ij", dict(k=60, i=4, j=5)),
                  "narrow": ("ab,bc,dc,de->ae", dict(a=3, b=40, c=2, d=50, e=4))}
-        for name, (text, sizes) in cases.items():
+        for name, (text, sizes) in turns.part([*cases.items()], 2):
             operands, result = text.split("->")[0].split(","), text.split("->")[1]
             best, orders = least_flops(operands, result, sizes), list(itertools.permutations(range(len(operands))))
             wanted = {}
@@ -206,7 +207,7 @@ class Facts:
                     if schedule == "greedy" and total[0] != best:
                         raise Failed(f"{program.stem} on {ranks} ranks: {total[0]} flops, the best order takes {best}")
             self.compare_contraction(program, operands, sizes, best)
-        return f"{len(cases)} sums in several orders"
+        return f"{len(turns.part([*cases], 2))} sums in several orders"
 
     def contraction_program(self, name, operands, result, order):
         path = self.work / f"{name}_{''.join(map(str, order))}.tdsl"
@@ -235,7 +236,7 @@ class Facts:
     # `explain` makes the same plan as the run, decision by decision, including summaries and prints, for every sample.
     # The survey finds the same region in both, including all operations recorded later.
     def test_explain_has_the_plan_of_the_run(self):
-        paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1 if self.long else 2]
+        paths = turns.part(sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1], 3)
         with ThreadPoolExecutor(2) as pool:
             compared = list(pool.map(self.compare_plans, paths))
         for message in compared:
@@ -469,7 +470,7 @@ class Facts:
     def test_whole_programs_receive_the_least(self):
         lines = []
         constants = {"TDSL_MACHINE": str(ROOT / "tests/e2e/targets/bytes.machine")}
-        for path in sorted((ROOT / "tests/e2e/targets").glob("*.tdsl"))[::3 if self.quick else 1]:
+        for path in turns.part(sorted((ROOT / "tests/e2e/targets").glob("*.tdsl"))[::3 if self.quick else 1], 3):
             text = path.read_text()
             sizes = {k: int(v) for k, v in (w.split("=") for w in re.search(r"// sizes: (.*)", text)[1].split())}
             targets = [int(b) for b in re.search(r"// bytes: (.*)", text)[1].split()]
@@ -557,7 +558,7 @@ class Facts:
         need = self.explain(square, "-n", 6, "--set", "n=60000", "--memory", "9GiB", "--schedule", "greedy", *none)["memory"]["needed_bytes"]
         if need > 3 * 8 * 60000 ** 2:
             raise Failed(f"a product of a matrix of {8 * 60000 ** 2} bytes with itself needs {need} on one of 6 ranks")
-        for program, sizes in (("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])):
+        for program, sizes in turns.part((("matmul", ["n=4000"]), ("two_layer_network", ["n=800", "m=1000"])), 2):
             arguments = ["-n", 4, *(w for size in sizes for w in ("--set", size))]
             plan = self.explain(program, *arguments, "--memory", "1MiB", *none)
             memory = plan["memory"]
@@ -702,7 +703,7 @@ class Facts:
             np.save(self.work / f"{name}.npy", np.random.default_rng(3).random((n, n)))
         gram = self.work / "gram.tdsl"
         gram.write_text("input A: f64[n, m];\nlet C = A @ A';\noutput s = sum(C);\n")
-        for source, tensors, files in (("samples/matmul.tdsl", 3, ["--A", "A.npy", "--B", "B.npy", "--C", "C.npy"]), (gram, 2, ["--A", "A.npy"])):
+        for source, tensors, files in turns.part((("samples/matmul.tdsl", 3, ["--A", "A.npy", "--B", "B.npy", "--C", "C.npy"]), (gram, 2, ["--A", "A.npy"])), 2):
             executable = self.session(source, []).executable
             for ranks in (4,) if self.quick else (1, 2, 4) if self.long else (1, 4):
                 owned = tensors * 8 * n * n // ranks
@@ -882,7 +883,7 @@ class Facts:
                 np.save(self.work / f"epilogue-{name}.npy", rng.standard_normal(shape))
             inputs = [w for name in "XWb" for w in (f"--{name}", f"epilogue-{name}.npy")]
             for place, ranks in enumerate((1, 2, 3, 7)):
-                for at, more in enumerate(([], ["--tile", "16"], ["--schedule", "greedy"], ["--reproducible"])):
+                for at, more in turns.part([*enumerate(([], ["--tile", "16"], ["--schedule", "greedy"], ["--reproducible"]))], 2):
                     if self.quick and (number + place + at) % 3:
                         continue
                     values, kinds = {}, {}
@@ -985,7 +986,7 @@ class Facts:
 
     # Parsing the runtime's headers dominates the build of a small program: g++ uses precompiled ones ("! PATH" of -H).
     def test_headers_are_precompiled(self):
-        prefix = str(Path(shutil.which(self.tdslc)).resolve().parents[1])
+        prefix = str(prefix_of(self.tdslc))
         text = Path(prefix, "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", prefix)
         keys = dict(re.findall(r"(?m)^(\w+) = (.*)$", text))
         if not keys["precompiled_flags"]:
@@ -1006,11 +1007,12 @@ class Facts:
         if build.code != 0:
             raise Failed(f"tdslc build: {build}")
         warned = {int(line.split(":")[1]) for line in build.err.splitlines() if line.endswith("[gathered]")}
-        wrong = []
+        wrong, operations = [], []
         for number, line in enumerate(path.read_text().splitlines(), 1):
             found = re.match(r"if which == (\d+) \{(.*)\} // ([\d.]+)$", line)
-            if not found or number in warned or (self.quick and int(found[1]) % 4):
-                continue
+            if found and number not in warned and (self.long or int(found[1]) % 4 == 0):
+                operations.append((number, found))
+        for number, found in turns.part(operations, 2):
             run = self.run(executable, ranks, ["--which", found[1], "--stats", statistics])
             if "[gathered]" in run.err:
                 warned.add(number)

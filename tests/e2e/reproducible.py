@@ -14,6 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import compare
+import turns
 from points import Point
 from program import Program, Variant
 from session import Failed, Session, Unchecked
@@ -100,7 +101,7 @@ def main():
     parser.add_argument("--mode", choices=("quick", "ci", "long"), default="quick")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
-    parser.add_argument("--half", type=int, choices=(0, 1), help="every second program, from this one on")
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=60)
     options = parser.parse_args()
@@ -108,8 +109,10 @@ def main():
     if options.mode == "long" or options.filter:
         found += sorted((ROOT / "tests/e2e/cases").glob("*.tdsl"))
     found = [p for p in found if options.filter in f"reproducible/{p.stem}"]
-    if options.half is not None and not options.filter:
-        found = found[options.half::2]
+    found = turns.part(found, 4)
+    if options.list:
+        print(*(p.stem for p in found), sep="\n")
+        return 0
     failed = launches = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-reproducible-") as options.work:
         with ThreadPoolExecutor(options.jobs) as pool:

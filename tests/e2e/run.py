@@ -17,7 +17,8 @@ sys.dont_write_bytecode = True
 import compare
 import launch
 import points
-from prefix import cheap_prefix, strict_prefix
+import turns
+from prefix import cheap_prefix, instrumented, strict_prefix
 from program import Program
 from session import Failed, Session
 
@@ -70,7 +71,7 @@ def one_bit_pattern(name, mode):
 
 def is_cheap(name, is_sample, mode):
     """Whether a program is compiled without optimisation. Samples are compiled as for users; in CI only the half that runs twice."""
-    return not is_sample or mode != "long" and not points.in_half(name)
+    return not is_sample or mode == "sanitizer" or mode != "long" and not points.in_half(name)
 
 
 def test_variant(session, index, variant, is_sample, options, failures):
@@ -97,10 +98,22 @@ def test_variant(session, index, variant, is_sample, options, failures):
             failures.append(f"{variant.label} {busy[0]} twice: {failure}")
 
 
-def chosen_in(mode, number, is_sample):
-    """Selects the programs of a smaller run."""
-    every = {"quick": (3, 6), "sanitizer": (6, 18)}[mode][0 if is_sample else 1]
-    return number % every == 0
+def chosen_programs(options):
+    """(path, is a sample) of the programs to test. A smaller run takes some of them; in CI they take turns."""
+    root = Path(__file__).resolve().parents[2]
+    samples = [] if options.only == "cases" else sorted((root / "samples").glob("*.tdsl"))
+    cases = [] if options.only == "samples" else sorted((root / "tests/e2e/cases").glob("*.tdsl"))
+    if {p.stem for p in samples} & {p.stem for p in cases}:
+        sys.exit("a sample and a case have one name, and would share a folder")
+    if options.filter:
+        samples, cases = ([p for p in paths if options.filter in f"e2e/{p.stem}"] for paths in (samples, cases))
+    elif options.mode == "quick":
+        samples, cases = samples[::3], cases[::6]
+    elif options.mode == "ci":
+        samples, cases = turns.part(samples, 2), turns.part(cases, 4)
+    elif options.mode == "sanitizer":
+        samples, cases = turns.part(samples[::6], 2), turns.part(cases[::18], 2)
+    return [(p, True) for p in samples] + [(p, False) for p in cases]
 
 
 def main():
@@ -111,15 +124,19 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one launch")
     parser.add_argument("--schedule", help="this one at all points; else they take turns")
-    parser.add_argument("--half", choices=("0", "1"), help="of the cases this half only")
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases")
     parser.add_argument("--work", help="folder to work in; kept")
     parser.add_argument("--only", choices=("samples", "cases"))
     options = parser.parse_args()
     options.keep = options.work is not None
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-e2e-")
     options.work = options.work or temporary.name
+    found = chosen_programs(options)
+    if options.list:
+        print(*(path.stem for path, _ in found), sep="\n")
+        return 0
     options.prefix = None
-    if options.mode in ("quick", "ci"):
+    if options.mode in ("quick", "ci") or options.mode == "sanitizer" and not instrumented(options.tdslc):
         options.prefix = Path(options.work).resolve() / "prefix"
         if not options.prefix.exists():
             cheap_prefix(options.tdslc, "-O0", options.work)
@@ -128,17 +145,6 @@ def main():
         options.strict = Path(options.work).resolve() / "strict" / "prefix"
         if not options.strict.exists():
             strict_prefix(options.tdslc, Path(options.work).resolve())
-    root = Path(__file__).resolve().parents[2]
-    found = [] if options.only == "cases" else [(p, True) for p in sorted((root / "samples").glob("*.tdsl"))]
-    cases = sorted((root / "tests/e2e/cases").glob("*.tdsl"))
-    found += [] if options.only == "samples" else [(p, False) for p in cases]
-    if len({p.stem for p, _ in found}) < len(found):
-        sys.exit("a sample and a case have one name, and would share a folder")
-    found = [(p, s) for p, s in found if options.filter in f"e2e/{p.stem}"]
-    if options.mode in ("quick", "sanitizer") and not options.filter:
-        found = [(p, s) for number, (p, s) in enumerate(found) if chosen_in(options.mode, number, s)]
-    if options.half and not options.filter:
-        found = [(p, s) for number, (p, s) in enumerate(found) if s or number % 2 == int(options.half)]
     failed = launches = 0
     longest = []
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -10,8 +10,4 @@ fi
 # Executables of unchanged programs are cached between test runs, for a day.
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
 find "$XDG_CACHE_HOME" -mindepth 2 -maxdepth 2 -mtime +0 -exec rm -rf {} + 2>/dev/null
-# CI runs all samples and half of the cases.
-half=
-[ "$mode" != ci ] || half=${TDSL_TEST_HALF:-}
-[ "$mode" != ci ] || echo "half ${half:-all} of the cases"
-exec /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/run.py" --mode "$mode" --limit "$limit" ${half:+--half "$half"} --filter "$TDSL_TEST_FILTER"
+exec /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/run.py" --mode "$mode" --limit "$limit" --filter "$TDSL_TEST_FILTER"

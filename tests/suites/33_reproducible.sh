@@ -5,6 +5,4 @@ if [ "$TDSL_TEST_PRESET" != release ]; then
     exit 0
 fi
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
-half=
-[ "$TDSL_TEST_MODE" != ci ] || half=${TDSL_TEST_HALF:-}
-exec /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/reproducible.py" --mode "$TDSL_TEST_MODE" ${half:+--half "$half"} --filter "$TDSL_TEST_FILTER"
+exec /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/reproducible.py" --mode "$TDSL_TEST_MODE" --filter "$TDSL_TEST_FILTER"

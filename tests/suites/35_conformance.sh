@@ -9,6 +9,4 @@ case "$TDSL_TEST_PRESET" in
     *) mode=sanitizer limit=180 ;;
 esac
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
-half=
-[ "$mode" != ci ] || half=${TDSL_TEST_HALF:-}
-exec "$TDSL_SOURCE_DIR/tests/conformance/run.py" --mode "$mode" --limit "$limit" ${half:+--half "$half"} --filter "$TDSL_TEST_FILTER"
+exec "$TDSL_SOURCE_DIR/tests/conformance/run.py" --mode "$mode" --limit "$limit" --filter "$TDSL_TEST_FILTER"

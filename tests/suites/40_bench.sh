@@ -4,14 +4,7 @@
 set -u
 [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" != quick ] || exit 0
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
-comparisons="kernels sparse_programs papers"
-if [ "$TDSL_TEST_MODE" = ci ] && [ -z "$TDSL_TEST_FILTER" ]; then
-    case ${TDSL_TEST_HALF:-} in
-        0) comparisons="kernels" ;;
-        1) comparisons="sparse_programs papers" ;;
-    esac
-fi
-for comparison in $comparisons; do
+for comparison in $(/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/turns.py" 3 kernels sparse_programs papers); do
     case "bench $comparison" in *"$TDSL_TEST_FILTER"*) ;; *) continue ;; esac
     case $comparison in
         papers) sizes="--tiny --only sparse" ;;

@@ -7,7 +7,6 @@ here=$TDSL_SOURCE_DIR/tests/cluster
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
 long=""
 [ "$TDSL_TEST_MODE" = long ] && long=--long
-[ "$TDSL_TEST_MODE" = ci ] && long=${TDSL_TEST_HALF:+--half $TDSL_TEST_HALF}
 reason=""
 if [ "$(id -u)" -ne 0 ]; then
     reason="needs root"
