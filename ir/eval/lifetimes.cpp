@@ -1,5 +1,7 @@
 #include "ir/eval/lifetimes.h"
 
+#include "ir/graph/clone.h"
+
 namespace tdsl::ir::eval {
 
 namespace {
@@ -29,20 +31,7 @@ class Finder {
  private:
   std::set<ValueId> mentions(const Node& node) {
     std::set<ValueId> inside;
-    const auto nested = [&](const Region& r) { inside.merge(region(r)); };
-    if (const auto* f = std::get_if<For>(&node.op)) nested(f->body);
-    if (const auto* w = std::get_if<While>(&node.op)) {
-      nested(w->condition);
-      nested(w->body);
-    }
-    if (const auto* i = std::get_if<If>(&node.op)) {
-      nested(i->then_region);
-      nested(i->else_region);
-    }
-    if (const auto* c = std::get_if<Choose>(&node.op)) {
-      for (const Region& r : c->regions) nested(r);
-    }
-    if (const auto* f = std::get_if<Fused>(&node.op)) nested(f->body);
+    for (const Region* r : regions_in(node)) inside.merge(region(*r));
     const std::vector<ValueId> operands = operands_of(program_, node);
     std::set<ValueId> all = inside;
     all.insert(operands.begin(), operands.end());
