@@ -7,7 +7,6 @@
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
-#include "ir/graph/check.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {

@@ -1,7 +1,5 @@
 #include "frontend/sema/growth.h"
 
-#include <utility>
-
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {

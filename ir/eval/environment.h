@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "ir/eval/elements.h"
 #include "ir/eval/eval.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/graph.h"

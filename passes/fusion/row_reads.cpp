@@ -25,7 +25,6 @@
 #include "ir/analysis/stored_walk.h"
 #include "ir/graph/computes.h"
 #include "passes/rewriting.h"
-#include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
 

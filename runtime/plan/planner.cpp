@@ -1,7 +1,6 @@
 #include "runtime/plan/planner.h"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "runtime/check.h"

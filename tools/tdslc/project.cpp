@@ -11,7 +11,6 @@
 
 #include "runtime/io/text_file.h"
 #include "tools/build/output_file.h"
-#include "tools/tdslc/front.h"
 #include "tools/tdslc/job/script.h"
 #include "tools/tdslc/job/text.h"
 

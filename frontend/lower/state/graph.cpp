@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "frontend/sema/types.h"
 #include "ir/analysis/support.h"

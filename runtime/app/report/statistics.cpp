@@ -1,6 +1,5 @@
 #include "runtime/app/report/statistics.h"
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <span>

@@ -8,7 +8,6 @@
 #include "runtime/app/report/statistics_text.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/mpi/mpi_world.h"
-#include "runtime/engine/store/store.h"
 #include "runtime/io/tensor/tensor_file.h"
 
 namespace tdsl::rt {

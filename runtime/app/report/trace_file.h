@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,10 @@
 #include "runtime/io/output_file.h"
 
 namespace tdsl::rt {
+
+/// Offset to add to this rank's World::now() to get rank 0's clock, accurate to half the fastest of several round
+/// trips. Collective; no other messages may be in flight.
+[[nodiscard]] double clock_offset(World& world);
 
 /// The trace of a run, from start to file. Collective: every rank constructs one and calls the same functions.
 class TraceFile {

@@ -1,9 +1,7 @@
 #include "runtime/app/run/program_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <memory>
 #include <new>
 
 #include "runtime/app/options/count_check.h"
@@ -14,7 +12,6 @@
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/io/temporary_name.h"
 
 namespace tdsl::rt {
 

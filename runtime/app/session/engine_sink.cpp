@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <exception>
-#include <new>
 #include <span>
-#include <utility>
 
-#include "runtime/app/options/options.h"
 #include "runtime/app/run/fitting_start.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/panels.h"
@@ -19,7 +14,6 @@
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/copy.h"
-#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/product/contraction.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/library/arrays.h"

@@ -1,6 +1,5 @@
 #include "runtime/app/session/sparse_draws.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/kernels/sparse_random.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <compare>
-#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>

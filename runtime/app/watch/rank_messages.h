@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "runtime/engine/mpi/mpi_world.h"
 

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "runtime/plan/cost/file_writes.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
-#include "runtime/plan/cost/work_rate.h"
 #include "runtime/plan/row_counts.h"
 
 // Note [Counting in closed form] In every dimension, the elements a rank needs of an operand form a list of intervals

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "runtime/plan/region/choices.h"
+#include "runtime/plan/schedules/placed_tasks.h"
 #include "runtime/plan/schedules/schedule.h"
-#include "runtime/plan/schedules/task_loads.h"
 
 namespace tdsl::plan {
 

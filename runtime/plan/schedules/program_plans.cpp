@@ -1,9 +1,7 @@
 #include "runtime/plan/schedules/program_plans.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace tdsl::plan {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/space/block_map.h"
 
 namespace tdsl::plan {

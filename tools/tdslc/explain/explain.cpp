@@ -9,7 +9,6 @@
 
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/session/entry_memory.h"
-#include "runtime/app/session/row_bins.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
