@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <string>
 
-#include "runtime/app/options/count_check.h"
 #include "runtime/app/report/profile.h"
+#include "runtime/app/report/statistics.h"
 #include "runtime/app/run/program_run.h"
 #include "runtime/app/session/together.h"
 #include "runtime/io/text_file.h"

@@ -6,7 +6,6 @@
 
 #include "runtime/app/run/fitting_start.h"
 #include "runtime/app/run/run_program_signals.h"
-#include "runtime/app/session/panels.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/app/session/tile_entries.h"
 #include "runtime/app/session/together.h"

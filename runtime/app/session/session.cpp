@@ -6,7 +6,6 @@
 
 #include "runtime/app/session/dense_storage.h"
 #include "runtime/app/session/session_impl.h"
-#include "runtime/app/session/sparse_draws.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/piece.h"

@@ -18,7 +18,6 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/explain/plan_output.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/report_request.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
