@@ -110,13 +110,6 @@ std::vector<std::size_t> Places::holders(const Key& key, std::uint64_t name) con
   return result;
 }
 
-std::size_t Places::first_copy(std::size_t at) const {
-  Key place = coordinates(static_cast<Index>(at));
-  for (int axis = 0; axis < layout_.axes(); ++axis)
-    place[static_cast<std::size_t>(axis)] *= layout_.is_copied(axis) ? 0 : 1;
-  return site(place);
-}
-
 namespace {
 
 /// The sites that hold one of the tuples of a key; there is one tuple per coordinate along the loose axes.

@@ -32,8 +32,6 @@ class Places {
   [[nodiscard]] Index cut_coordinate(const Cut& cut, int axis, const Key& key) const;
   /// All sites that hold a key. Along loose axes the site is determined by `name` and the seed.
   [[nodiscard]] std::vector<std::size_t> holders(const Key& key, std::uint64_t name) const;
-  /// The site with the lowest coordinates that holds the same tuple: `at` with all copied axes set to 0.
-  [[nodiscard]] std::size_t first_copy(std::size_t at) const;
 
  private:
   [[nodiscard]] Index size_of(int axis) const { return sites_.mesh.sizes[static_cast<std::size_t>(axis)]; }
