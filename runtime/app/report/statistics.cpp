@@ -3,9 +3,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <map>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tdsl::rt {

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
-#include <optional>
-#include <span>
 #include <utility>
 
 #include "runtime/app/session/together.h"

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <new>
 
-#include "runtime/app/report/statistics.h"
 #include "runtime/app/run/run_files.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"

@@ -1,12 +1,8 @@
 #include "runtime/app/session/stored_tiles.h"
 
-#include <algorithm>
-#include <array>
 #include <compare>
 #include <numeric>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "runtime/kernels/sparse_random.h"
 #include "runtime/kernels/stored.h"
