@@ -11,10 +11,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Scalar;
-using ir::ValueId;
-
 std::vector<std::int32_t> free_labels(const Tensor& t) {
   std::vector<std::int32_t> free = labels_of(t.body);
   std::erase_if(free, [&](std::int32_t id) { return std::ranges::find(t.labels, id) != t.labels.end(); });

@@ -13,6 +13,13 @@
 
 namespace tdsl::frontend {
 
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Extent;
+using ir::Scalar;
+using ir::UnaryOp;
+using ir::ValueId;
+
 /// Openness of an element type: literals adapt to the type of the other operand.
 enum class Weak : std::uint8_t {
   kNo,

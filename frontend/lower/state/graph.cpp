@@ -9,11 +9,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-using ir::ValueId;
-
 ValueId GraphBuilder::emit(ir::Op op, ir::Type type, std::string name, ir::SourceRange range) {
   const ValueId v = program_.new_value(std::move(type), std::move(name), range);
   regions_.back()->nodes.push_back({range, {v}, std::move(op)});

@@ -9,11 +9,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::fixed;
-using plan::OpBuilder;
-using plan::OpClass;
-
 /// Estimated comparisons per element.
 constexpr double kSortFlops = 40;
 
