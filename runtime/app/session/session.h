@@ -22,7 +22,6 @@
 
 namespace tdsl::rt {
 
-using plan::Index;
 using record::TensorHandle;
 
 /// A handle to a tensor of the program.
