@@ -26,17 +26,15 @@ int cut_dimension(const plan::Op& op) {
   for (int d = 0; d < op.out_rank(); ++d) {
     const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
     if (s.label == plan::kPartLabel) continue;
-    const auto same =
-        std::count_if(op.out.begin(), op.out.end(), [&s](const plan::OutSubscript& o) { return o.label == s.label; });
+    const auto same = std::ranges::count_if(op.out, [&s](const plan::OutSubscript& o) { return o.label == s.label; });
     return s.label >= 0 && s.coefficient == 1 && same == 1 ? d : -1;
   }
   return -1;
 }
 
 bool mentions(const plan::Access& access, int label) {
-  return std::any_of(access.dims.begin(), access.dims.end(), [label](const plan::DimAccess& dim) {
-    return std::any_of(dim.terms.begin(), dim.terms.end(),
-                       [label](const plan::Affine::Term& term) { return term.label == label; });
+  return std::ranges::any_of(access.dims, [label](const plan::DimAccess& dim) {
+    return std::ranges::any_of(dim.terms, [label](const plan::Affine::Term& term) { return term.label == label; });
   });
 }
 
@@ -44,10 +42,9 @@ bool mentions(const plan::Access& access, int label) {
 /// register-blocked.
 bool may_be_blocked(const plan::Op& op) {
   const int column = op.out.back().label;
-  return op.op_class == plan::OpClass::kReduce &&
-         std::any_of(op.out.begin(), op.out.end(), [&](const plan::OutSubscript& row) {
+  return op.op_class == plan::OpClass::kReduce && std::ranges::any_of(op.out, [&](const plan::OutSubscript& row) {
            return row.label >= 0 && row.label != column &&
-                  std::none_of(op.reads.begin(), op.reads.end(), [&](const plan::Access& read) {
+                  std::ranges::none_of(op.reads, [&](const plan::Access& read) {
                     return mentions(read, row.label) && mentions(read, column);
                   });
          });

@@ -65,8 +65,8 @@ void EngineSink::put_by(plan::Segment segment) {
 void EngineSink::segment(plan::Segment segment) {
   if (replayed_) return put_by(std::move(segment));
   if (!surveyed_.empty()) {
-    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(),
-                                 [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
+    unsurveyed_ += std::ranges::count_if(
+        segment.ops, [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
   }
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));

@@ -125,8 +125,8 @@ double reads_of_shared(const Op& op, double points) {
 }
 
 bool is_shared(const Access& access) {
-  return !access.dims.empty() && std::all_of(access.dims.begin(), access.dims.end(),
-                                             [](const DimAccess& d) { return d.whole || d.terms.empty(); });
+  return !access.dims.empty() &&
+         std::ranges::all_of(access.dims, [](const DimAccess& d) { return d.whole || d.terms.empty(); });
 }
 
 }  // namespace tdsl::plan

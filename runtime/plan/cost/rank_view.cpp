@@ -103,8 +103,8 @@ bool has_part(const Distribution& x, Index rank) {
 }
 
 bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b) {
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
+  return std::ranges::all_of(
+      axes, [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
 }
 
 bool share_copy(const Distribution& x, Index rank, Index other) {

@@ -65,7 +65,7 @@ Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, st
   Layout layout;
   layout.cut.resize(dimensions);
   layout.home = owners.empty() ? 0 : owners.front();
-  const bool one = std::all_of(owners.begin(), owners.end(), [&](std::int32_t owner) { return owner == layout.home; });
+  const bool one = std::ranges::all_of(owners, [&](std::int32_t owner) { return owner == layout.home; });
   if (!one) {
     layout.map = block_map(std::move(blocks), std::move(owners), ranks);
     layout.home = 0;
@@ -93,12 +93,11 @@ class SiteTasks {
     if (!may_split(op_)) return decision;
     const std::vector<std::int32_t> processes = of_applies();
     const std::vector<Index> parts = fewest_parts(processes);
-    if (std::all_of(parts.begin(), parts.end(),
-                    [](Index n) { return n == 1; })) {  // the result stays where it was computed
+    if (std::ranges::all_of(parts, [](Index n) { return n == 1; })) {  // the result stays where it was computed
       const std::size_t panels = processes.size() / owners.size();
       for (std::size_t k = 0; k < owners.size(); ++k) owners[k] = processes[k * panels];
       decision.work = lies(owners);
-    } else if (std::count_if(parts.begin(), parts.end(), [](Index n) { return n > 1; }) <= op_.most_split_labels()) {
+    } else if (std::ranges::count_if(parts, [](Index n) { return n > 1; }) <= op_.most_split_labels()) {
       decision.result = std::exchange(decision.work, text_of(work_layout(processes, parts), slot_names(op_)));
     }
     return decision;

@@ -154,8 +154,7 @@ class WorkflowBuilder {
     const double element = found->second.tensor.desc.mean_bytes();
     const auto add = [&](Index block, Index elements) {
       const TaskNumber task = results[static_cast<std::size_t>(one_task ? 0 : block)];
-      const auto known =
-          std::find_if(list.begin(), list.end(), [task](const TaskInput& input) { return input.task == task; });
+      const auto known = std::ranges::find_if(list, [task](const TaskInput& input) { return input.task == task; });
       TaskInput& input = known == list.end() ? list.emplace_back(TaskInput{task, 0}) : *known;
       input.bytes = std::min(input.bytes + static_cast<double>(elements) * element, workflow_.task(task).bytes);
     };
