@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "ir/analysis/serial_loop.h"
-#include "ir/graph/check.h"
-#include "ir/graph/clone.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/procedure.h"
 #include "passes/loops/subscripts.h"

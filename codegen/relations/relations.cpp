@@ -8,7 +8,7 @@
 #include "codegen/relations/blocks.h"
 #include "codegen/relations/kernel.h"
 #include "codegen/relations/layouts.h"
-#include "ir/algebra/arrivals.h"
+#include "ir/algebra/places.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "ir/graph/check.h"
@@ -42,7 +41,7 @@ auto place_key(const SourceRange& range) { return std::tuple(!range.known(), ran
 std::string_view id_text(DiagnosticId id) { return kEntries.at(static_cast<std::size_t>(id)).text; }
 
 std::optional<DiagnosticId> id_named(std::string_view text) {
-  const auto found = std::find_if(kAllIds.begin(), kAllIds.end(), [&](DiagnosticId id) { return id_text(id) == text; });
+  const auto found = std::ranges::find_if(kAllIds, [&](DiagnosticId id) { return id_text(id) == text; });
   return found == kAllIds.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -97,7 +96,7 @@ std::string SourceManager::place(const SourceRange& range) const {
 
 void DiagnosticSink::add(Diagnostic diagnostic) {
   if (diagnostic.severity == Severity::kWarning && allowed_.covers(diagnostic.id, diagnostic.range)) { return; }
-  const bool duplicate = std::any_of(diagnostics_.begin(), diagnostics_.end(), [&](const Diagnostic& other) {
+  const bool duplicate = std::ranges::any_of(diagnostics_, [&](const Diagnostic& other) {
     return other.id == diagnostic.id && other.range == diagnostic.range && other.message == diagnostic.message;
   });
   if (duplicate) { return; }

@@ -7,11 +7,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Scalar;
-using ir::UnaryOp;
-
 namespace {
 
 /// True if the function converts integers to float.

@@ -2,9 +2,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::UnaryOp;
-
 const std::map<std::string, Builtin>& builtins() {
   static const std::map<std::string, Builtin> table = {
       {"where", call_where},

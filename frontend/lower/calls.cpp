@@ -7,10 +7,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Scalar;
-using ir::UnaryOp;
-
 Tensor call_where(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(lowerer, call, 3, 3, range);
   if (args[0].scalar() != Scalar::kBool) {

@@ -5,11 +5,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Scalar;
-using ir::ValueId;
-
 std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::size_t first, const SourceRange& range,
                                   std::size_t last) {
   last = std::min(last, call.arguments.size());

@@ -5,12 +5,7 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
 using ir::match;
-using ir::Scalar;
-using ir::UnaryOp;
-using ir::ValueId;
 
 namespace {
 

@@ -11,9 +11,7 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
 using ir::Foreign;
-using ir::Scalar;
 
 namespace {
 

@@ -10,9 +10,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::ValueId;
-
 CallNumbers number_calls(const Declarations& declared, const std::function<void(const ExprVisitor&)>& each) {
   CallNumbers numbers;
   std::int64_t random_calls = 0;

@@ -4,8 +4,6 @@
 
 namespace tdsl::frontend {
 
-using ir::ValueId;
-
 // `grad(loss, W1, W2)`: a Gradient node, which the pass `differentiate` expands.
 
 namespace {

@@ -2,11 +2,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-
 std::int32_t bind_index(GraphBuilder& graph, Names& names, const ast::Identifier& name) {
   const std::int32_t label = graph.new_label(name.name, name.range);
   names.bind_symbol(name, label, ir::index_ref(label, name.range), true);

@@ -8,12 +8,7 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
 using ir::Monoid;
-using ir::Scalar;
-using ir::ValueId;
 
 namespace {
 

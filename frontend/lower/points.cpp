@@ -7,14 +7,9 @@
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
-#include "ir/graph/check.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {
-
-using ir::Expr;
-using ir::Scalar;
-using ir::ValueId;
 
 std::vector<std::int32_t> free_labels(const Tensor& t) {
   std::vector<std::int32_t> free = labels_of(t.body);

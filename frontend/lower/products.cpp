@@ -6,10 +6,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Scalar;
-
 Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
   for (const Tensor* t : {&left, &right}) {
     if (t->rank() == 0) {

@@ -6,10 +6,7 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
 using ir::Monoid;
-using ir::Scalar;
 
 namespace {
 

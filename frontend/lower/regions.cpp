@@ -5,11 +5,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-using ir::ValueId;
-
 namespace {
 
 std::vector<SymbolRef> carried(const Names& names, const ast::Block& block) {

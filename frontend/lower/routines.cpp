@@ -7,12 +7,7 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
 using ir::Routine;
-using ir::Scalar;
-using ir::ValueId;
 
 ValueId Algebra::routine_operand(const Tensor& t, Scalar type, const ast::Call& call) {
   values_.require_not_padded(t);

@@ -9,10 +9,7 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
 using ir::match;
-using ir::ValueId;
 
 void lower_block(Lowerer& lowerer, const ast::Block& block) {
   const Names::InScope scope(lowerer.names, Scope::Kind::kBlock);

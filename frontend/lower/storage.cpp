@@ -8,11 +8,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-
 namespace {
 
 Expr equal_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {

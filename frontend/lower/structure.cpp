@@ -5,11 +5,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-
 namespace {
 
 /// Dimensions of an operand, from `old_first` on, that hold the same elements as dimensions of a result of another

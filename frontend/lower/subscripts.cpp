@@ -7,11 +7,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-
 namespace {
 
 /// The value of a literal `-3`: only negative literals count from the end.

@@ -5,9 +5,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Extent;
-using ir::Scalar;
-
 Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
   const auto bad = [&](const std::string& message) {
     lowerer.reports.fail(DiagnosticId::kBadDimension, e.range, message);

@@ -5,8 +5,6 @@
 
 namespace tdsl::frontend {
 
-using ir::ValueId;
-
 SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::Kind kind, ValueId value,
                         const StorageRef& storage) {
   const SymbolRef symbol = lowerer.names.declare(name, kind);

@@ -1,7 +1,5 @@
 #include "frontend/sema/growth.h"
 
-#include <utility>
-
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {
@@ -9,7 +7,7 @@ namespace tdsl::frontend {
 namespace {
 
 /// Adds `factor` times the operations of `more`.
-void add(Growth& to, const Growth& more, double factor = 1) {
+void add_growth(Growth& to, const Growth& more, double factor = 1) {
   to.own += factor * more.own;
   for (std::size_t k = 0; k < to.uses.size(); ++k) to.uses[k] += factor * more.uses[k];
 }
@@ -46,13 +44,13 @@ Growth GrowthFinder::of(const ast::Expr& e, const Names& names, std::size_t para
   const auto* call = std::get_if<ast::Call>(&e.node);
   const ast::Function* function = call == nullptr ? nullptr : called_(call->callee.name);
   if (function == nullptr || function->parameters.size() != call->arguments.size()) {
-    for_each_child(e, [&](const ast::Expr& child) { add(result, of(child, names, parameters)); });
+    for_each_child(e, [&](const ast::Expr& child) { add_growth(result, of(child, names, parameters)); });
     return result;
   }
   const Growth inside = of(*function);
   result.own = inside.own;
   for (std::size_t k = 0; k < call->arguments.size(); ++k)
-    add(result, of(*call->arguments[k].value, names, parameters), inside.uses[k]);
+    add_growth(result, of(*call->arguments[k].value, names, parameters), inside.uses[k]);
   return result;
 }
 

@@ -6,8 +6,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-
 namespace {
 
 LabelMap places(const std::vector<std::int32_t>& indices, const std::vector<Expr>& subscripts) {

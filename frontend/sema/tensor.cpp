@@ -7,11 +7,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-
 Tensor scalar_tensor(Expr body, Weak weak) {
   Tensor t;
   t.range = body->range;

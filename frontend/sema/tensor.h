@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,13 @@
 #include "ir/graph/graph.h"
 
 namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Extent;
+using ir::Scalar;
+using ir::UnaryOp;
+using ir::ValueId;
 
 /// Openness of an element type: literals adapt to the type of the other operand.
 enum class Weak : std::uint8_t {

@@ -4,9 +4,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Scalar;
-
 bool widens(Scalar from, Scalar to) { return from == to || ir::promote(from, to) == to; }
 
 namespace {

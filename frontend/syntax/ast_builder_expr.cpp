@@ -6,7 +6,6 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
 #include "frontend/syntax/ast_parts.h"
-#include "ir/graph/check.h"
 
 namespace tdsl::frontend {
 

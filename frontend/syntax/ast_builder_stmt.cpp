@@ -206,7 +206,7 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
     const auto is_string = [](const ast::Argument& argument) {
       return std::holds_alternative<ast::StringLiteral>(argument.value->node);
     };
-    if (call->callee.name != "einsum" && std::any_of(call->arguments.begin(), call->arguments.end(), is_string)) {
+    if (call->callee.name != "einsum" && std::ranges::any_of(call->arguments, is_string)) {
       return nullptr;  // reported as a misplaced string, with the intended keyword
     }
     const std::array<std::string, 2> known = {"print", "assert"};
@@ -233,8 +233,7 @@ ast::StmtPtr AstBuilder::assertion(ast::Call call, const SourceRange& range) {
   const auto is_string = [](const ast::Argument& argument) {
     return std::holds_alternative<ast::StringLiteral>(argument.value->node);
   };
-  const bool named =
-      std::any_of(arguments.begin(), arguments.end(), [](const ast::Argument& a) { return a.name.has_value(); });
+  const bool named = std::ranges::any_of(arguments, [](const ast::Argument& a) { return a.name.has_value(); });
   const bool right_count = arguments.size() == 1 || (arguments.size() == 2 && is_string(arguments[1]));
   if (named || !right_count || is_string(arguments.front())) {
     sink_.error(DiagnosticId::kBadAssert, range,
@@ -247,9 +246,7 @@ ast::StmtPtr AstBuilder::assertion(ast::Call call, const SourceRange& range) {
 }
 
 ast::StmtPtr AstBuilder::monoid(SignatureDraft signature, std::vector<MonoidField> fields, const SourceRange& range) {
-  if (std::any_of(fields.begin(), fields.end(), [](const MonoidField& field) { return field.value == nullptr; })) {
-    return nullptr;
-  }
+  if (std::ranges::any_of(fields, [](const MonoidField& field) { return field.value == nullptr; })) { return nullptr; }
   const std::size_t errors = sink_.error_count();
   const std::array<std::string, 2> known = {"identity", "combine"};
   ast::Monoid node{signature.name, signature.parameters, nullptr, nullptr};
@@ -267,8 +264,8 @@ ast::StmtPtr AstBuilder::monoid(SignatureDraft signature, std::vector<MonoidFiel
     }
     slot = std::move(field.value);
   }
-  const bool typed = std::all_of(node.parameters.begin(), node.parameters.end(),
-                                 [](const ast::FunctionParameter& parameter) { return parameter.type.has_value(); });
+  const bool typed = std::ranges::all_of(
+      node.parameters, [](const ast::FunctionParameter& parameter) { return parameter.type.has_value(); });
   if (node.parameters.size() != 2 || !typed || !signature.results.empty()) {
     sink_.error(
         DiagnosticId::kBadMonoid, node.name.range,
@@ -307,7 +304,7 @@ std::optional<ast::IndexMap> AstBuilder::index_map(StorageField field) {
 
 ast::StmtPtr AstBuilder::storage(ast::Identifier name, std::vector<ast::Identifier> parameters,
                                  std::vector<StorageField> fields, const SourceRange& range) {
-  if (std::any_of(fields.begin(), fields.end(), [](const StorageField& field) { return field.left.expr == nullptr; })) {
+  if (std::ranges::any_of(fields, [](const StorageField& field) { return field.left.expr == nullptr; })) {
     return nullptr;
   }
   const std::size_t errors = sink_.error_count();

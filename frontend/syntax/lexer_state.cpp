@@ -5,9 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/hints/text_direction.h"

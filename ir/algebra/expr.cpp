@@ -11,11 +11,6 @@
 
 namespace tdsl::ir::algebra {
 
-bool is_bcast(const Expr& e) {
-  const auto* r = as<Redistribute>(e);
-  return r != nullptr && r->to.is_all();
-}
-
 Expr Pool::make(Op op, std::vector<Expr> operands) {
   const std::size_t needed = std::holds_alternative<Input>(op) ? 0 : std::holds_alternative<Join>(op) ? 2 : 1;
   TDSL_CHECK(operands.size() == needed || std::holds_alternative<Opaque>(op),
@@ -57,42 +52,6 @@ int axes_of(const Expr& e) {
 
 Expr Pool::bcast(Expr e) { return redistribute(e, Layout::all(axes_of(e))); }
 Expr Pool::shuf(Expr e, Dims dims) { return redistribute(e, Layout::part(std::move(dims), axes_of(e))); }
-
-Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<Expr>)>& f) {
-  std::unordered_map<int, Expr> rebuilt;
-  const std::vector<Expr> roots{root};
-  for (const Expr& e : nodes_of(roots)) {
-    std::vector<Expr> operands;
-    operands.reserve(e->operands.size());
-    for (const Expr& operand : e->operands) operands.push_back(rebuilt.at(operand->id));
-    rebuilt.emplace(e->id, f(*e, std::move(operands)));
-  }
-  return rebuilt.at(root->id);
-}
-
-std::size_t IdsHash::operator()(const std::vector<int>& ids) const noexcept {
-  std::size_t hash = ids.size();
-  for (const int id : ids) hash = (hash ^ static_cast<std::size_t>(id)) * 0x100000001b3U;
-  return hash;
-}
-
-Expr Pool::with_operands(const Node& node, std::vector<Expr> operands) {
-  if (operands == node.operands) return Expr(&node);
-  std::vector<int> ids{node.id};
-  for (const Expr& e : operands) ids.push_back(e->id);
-  if (const auto known = rebuilt_.find(ids); known != rebuilt_.end()) return known->second;
-  const Expr made = make(node.op, std::move(operands));
-  rebuilt_.emplace(std::move(ids), made);
-  return made;
-}
-
-Expr Pool::replace(Expr root, Expr target, Expr replacement) {
-  return rebuild(root, [&](const Node& node, std::vector<Expr> operands) {
-    const Expr same(&node);
-    if (same == target) return replacement;
-    return with_operands(node, std::move(operands));
-  });
-}
 
 std::vector<Expr> nodes_of(std::span<const Expr> roots) {
   std::vector<Expr> nodes;

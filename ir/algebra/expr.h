@@ -1,7 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -130,11 +129,6 @@ template <class T>
 [[nodiscard]] const T* as(const Expr& e) {
   return std::get_if<T>(&e->op);
 }
-[[nodiscard]] bool is_bcast(const Expr& e);
-
-struct IdsHash {
-  [[nodiscard]] std::size_t operator()(const std::vector<int>& ids) const noexcept;
-};
 
 /// Owns expressions, with one node per distinct expression. Makers throw AlgebraError for an expression without a type;
 /// violations that concern only tuples and sites are recorded in Node::problems (see verify.h).
@@ -160,18 +154,9 @@ class Pool {
   Expr shuf(Expr e, Dims dims);
   Expr redistribute(Expr e, Layout to) { return make(Redistribute{std::move(to)}, {e}); }
 
-  /// The node's operator applied to other operands.
-  Expr with_operands(const Node& node, std::vector<Expr> operands);
-  /// `root` with all occurrences of `target` replaced by `replacement`.
-  Expr replace(Expr root, Expr target, Expr replacement);
-  /// Rebuilds the expression bottom-up with `f(node, new operands)`.
-  Expr rebuild(Expr root, const std::function<Expr(const Node&, std::vector<Expr>)>& f);
-
  private:
   std::deque<Node> nodes_;
   std::unordered_map<std::string, Expr> known_;
-  /// cache of with_operands by ids, which is faster than by the text of an operator
-  std::unordered_map<std::vector<int>, Expr, IdsHash> rebuilt_;
 };
 
 /// All nodes reachable from the roots, each once, operands first, from left to right: an order independent of the pool.

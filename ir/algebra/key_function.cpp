@@ -99,14 +99,6 @@ int KeyFunction::last_dim() const {
   return last;
 }
 
-KeyFunction compose(const KeyFunction& outer, const KeyFunction& inner) {
-  KeyFunction result;
-  for (const Extent& e : outer.values) {
-    result.values.push_back(with_values(e, [&](int dim) { return inner.values[static_cast<std::size_t>(dim)]; }));
-  }
-  return result;
-}
-
 Predicate::Predicate(std::vector<Comparison> all) {
   std::ranges::transform(all, std::back_inserter(all_), normalised);
   std::ranges::sort(all_, {}, comparison_text);

@@ -35,8 +35,6 @@ struct KeyFunction {
 
   friend bool operator==(const KeyFunction& a, const KeyFunction& b) = default;
 };
-/// `outer` after `inner`.
-[[nodiscard]] KeyFunction compose(const KeyFunction& outer, const KeyFunction& inner);
 
 /// `left relation right`, in normal form: on both sides all coefficients are positive.
 struct Comparison {

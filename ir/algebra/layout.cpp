@@ -37,10 +37,6 @@ const Cut* Layout::cut_of(int axis) const {
 
 bool Layout::is_loose(int axis) const { return position_of(loose_, axis).has_value(); }
 
-bool Layout::is_once() const {
-  return std::ranges::none_of(all_dims(static_cast<std::size_t>(axes_)), [this](int axis) { return is_copied(axis); });
-}
-
 Dims Layout::cut_dims() const {
   std::set<int> dims;
   for (const Cut& cut : cuts_) dims.insert(cut.dims.begin(), cut.dims.end());

@@ -43,8 +43,6 @@ class Layout {
   [[nodiscard]] bool is_loose(int axis) const;
   [[nodiscard]] bool is_copied(int axis) const { return cut_of(axis) == nullptr && !is_loose(axis); }
   [[nodiscard]] bool is_all() const { return cuts_.empty() && loose_.empty(); }
-  /// True if each tuple is on one site only.
-  [[nodiscard]] bool is_once() const;
   /// The dimensions of all cuts.
   [[nodiscard]] Dims cut_dims() const;
   /// The number of sites that hold each tuple.

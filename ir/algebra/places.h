@@ -2,11 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "ir/algebra/keys.h"
 #include "ir/algebra/layout.h"
+#include "ir/algebra/relation.h"
 
 namespace tdsl::ir::algebra {
 
@@ -31,8 +32,6 @@ class Places {
   [[nodiscard]] Index cut_coordinate(const Cut& cut, int axis, const Key& key) const;
   /// All sites that hold a key. Along loose axes the site is determined by `name` and the seed.
   [[nodiscard]] std::vector<std::size_t> holders(const Key& key, std::uint64_t name) const;
-  /// The site with the lowest coordinates that holds the same tuple: `at` with all copied axes set to 0.
-  [[nodiscard]] std::size_t first_copy(std::size_t at) const;
 
  private:
   [[nodiscard]] Index size_of(int axis) const { return sites_.mesh.sizes[static_cast<std::size_t>(axis)]; }
@@ -43,5 +42,11 @@ class Places {
   const Key& frontier_;
   const Sites& sites_;
 };
+
+/// Floats that arrive at each site when a relation of this type, already placed on sites, is moved to each layout of
+/// `to`: the tuples that the site does not hold, once each. Dimensions are cut into near-equal shares (Sites::shares);
+/// for a relation in pieces, each coordinate of a loose axis holds one piece of every key. Everything else on loose
+/// axes counts as absent from all sites.
+[[nodiscard]] std::vector<Index> arrivals(const RelationType& type, std::span<const Layout> to, const Mesh& mesh);
 
 }  // namespace tdsl::ir::algebra

@@ -1,7 +1,6 @@
 #include "ir/analysis/contraction.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"

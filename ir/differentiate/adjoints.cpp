@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "ir/graph/check.h"
-#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {

@@ -5,7 +5,6 @@
 #include "ir/analysis/combined.h"
 #include "ir/differentiate/expr.h"
 #include "ir/differentiate/place.h"
-#include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 

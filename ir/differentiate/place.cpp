@@ -1,7 +1,6 @@
 #include "ir/differentiate/place.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
-#include <set>
 
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/routine.h"

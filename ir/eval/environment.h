@@ -2,14 +2,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <unordered_map>
 #include <vector>
 
-#include "ir/eval/elements.h"
 #include "ir/eval/eval.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/graph.h"
 
 namespace tdsl::ir::eval {
+
+/// Last uses of values.
+struct Lifetimes {
+  /// For every node, the values of its own region that are dead after it (including its own results).
+  std::unordered_map<const Node*, std::vector<ValueId>> last;
+  /// For every node with regions, the outer values used in these.
+  std::unordered_map<const Node*, std::set<ValueId>> captured;
+};
+[[nodiscard]] Lifetimes find_lifetimes(const Program& program);
 
 /// The values defined at the current point of the evaluation. Arrays are shared between names and changed in place only
 /// by their sole owner.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -11,7 +10,6 @@
 #include "ir/eval/accumulator.h"
 #include "ir/eval/environment.h"
 #include "ir/eval/failure_text.h"
-#include "ir/eval/lifetimes.h"
 #include "ir/eval/routine.h"
 #include "ir/eval/text.h"
 #include "ir/graph/check.h"

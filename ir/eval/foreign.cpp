@@ -9,7 +9,6 @@
 
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
-#include "ir/graph/foreign.h"
 #include "runtime/foreign/call.h"
 
 namespace tdsl::ir::eval {

@@ -1,7 +1,5 @@
 #include "ir/eval/text.h"
 
-#include <string>
-
 #include "ir/eval/elements.h"
 #include "runtime/base/number_format.h"
 

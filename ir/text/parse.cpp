@@ -1,4 +1,3 @@
-#include "ir/graph/scalar.h"
 #include "ir/text/node_parser.h"
 #include "ir/text/print.h"
 

@@ -1,4 +1,3 @@
-#include "ir/graph/check.h"
 #include "ir/text/parse_expr.h"
 
 namespace tdsl::ir {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "ir/analysis/contraction.h"
-#include "ir/graph/computes.h"
 #include "passes/algebra/parts.h"
 #include "passes/region_rewriter.h"
 

@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph/affine.h"
 #include "ir/graph/clone.h"
 #include "ir/graph/computes.h"
 #include "passes/fusion/row_nests.h"

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include "ir/analysis/vector_form.h"
 #include "ir/graph/affine.h"
-#include "ir/graph/computes.h"
 #include "ir/graph/group.h"
 #include "passes/rewriting.h"
 

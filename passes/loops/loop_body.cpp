@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/graph/affine.h"
-#include "ir/graph/check.h"
 #include "ir/graph/clone.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/procedure.h"

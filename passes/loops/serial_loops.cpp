@@ -23,7 +23,6 @@
 
 #include "ir/analysis/serial_loop.h"
 #include "ir/graph/affine.h"
-#include "ir/graph/computes.h"
 #include "passes/loops/loop_forms.h"
 #include "passes/region_rewriter.h"
 

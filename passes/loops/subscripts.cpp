@@ -1,7 +1,6 @@
 #include "passes/loops/subscripts.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"

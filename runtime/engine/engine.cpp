@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/messages/wire.h"
 #include "runtime/engine/watch/heartbeat.h"
 
 namespace tdsl::rt {

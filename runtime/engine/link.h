@@ -3,10 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "runtime/check.h"

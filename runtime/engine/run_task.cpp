@@ -3,12 +3,98 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/tasks/long_kernels.h"
+#include "runtime/kernels/copy.h"
 #include "runtime/kernels/progress.h"
 
 namespace tdsl::rt {
 
+// Note [Long kernels]
+// BLIS polls by itself (kernels/blis_call.cpp). An emitted kernel of many points is called in pieces along its first
+// output dimension, as if the tile were smaller, with a poll after each. Pieces depend only on the task's shape. If the
+// dimension is the innermost one, they are multiples of every vector length, so that no element moves from vector to
+// scalar code. Register-blocked reductions poll between their own blocks and pack operands again in every call: they
+// get long pieces.
 namespace {
+
+constexpr Index kPointsAtOnce = Index{1} << 20;
+
+/// The dimension to divide, or -1: the kernel must see the whole tile.
+int cut_dimension(const plan::Op& op) {
+  if ((op.op_class != plan::OpClass::kMap && op.op_class != plan::OpClass::kReduce) || op.ordered) return -1;
+  // Kernels of routines rely on the tiles they request.
+  if (!op.tile.empty() || std::find(op.uncut.begin(), op.uncut.end(), true) != op.uncut.end()) return -1;
+  for (int d = 0; d < op.out_rank(); ++d) {
+    const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
+    if (s.label == plan::kPartLabel) continue;
+    const auto same = std::ranges::count_if(op.out, [&s](const plan::OutSubscript& o) { return o.label == s.label; });
+    return s.label >= 0 && s.coefficient == 1 && same == 1 ? d : -1;
+  }
+  return -1;
+}
+
+bool mentions(const plan::Access& access, int label) {
+  return std::ranges::any_of(access.dims, [label](const plan::DimAccess& dim) {
+    return std::ranges::any_of(dim.terms, [label](const plan::Affine::Term& term) { return term.label == label; });
+  });
+}
+
+/// True for reductions with a row label that no operand shares with the column label: the kernel may be
+/// register-blocked.
+bool may_be_blocked(const plan::Op& op) {
+  const int column = op.out.back().label;
+  return op.op_class == plan::OpClass::kReduce && std::ranges::any_of(op.out, [&](const plan::OutSubscript& row) {
+           return row.label >= 0 && row.label != column &&
+                  std::ranges::none_of(op.reads, [&](const plan::Access& read) {
+                    return mentions(read, row.label) && mentions(read, column);
+                  });
+         });
+}
+
+Index rows_at_once(const plan::Op& op, int dim, Index rows, Index points) {
+  constexpr Index kVectors = 64;
+  constexpr Index kBlocks = 16 * kVectors;
+  if (may_be_blocked(op)) return kBlocks;
+  const Index wanted = std::max<Index>(1, kPointsAtOnce / std::max<Index>(points / rows, 1));
+  // Sums along other dimensions traverse strips of the operand: narrow strips use the cache badly.
+  constexpr Index kStrip = 32 * kVectors;
+  if (dim + 1 == op.out_rank()) return std::max(kStrip, wanted / kVectors * kVectors);
+  return wanted >= kVectors ? wanted / kVectors * kVectors : wanted;
+}
+
+/// Runs the operation's kernel on a task's tile; a long kernel runs in pieces, so that the rank can answer its peers
+/// in between.
+void call_kernel(const OperationRun& operation, const TaskArgs& args) {
+  const plan::Op& op = operation.op();
+  const int dim = cut_dimension(op);
+  const std::vector<Interval> whole(args.labels.begin(), args.labels.end());
+  const Index points = operation.space.points(whole);
+  if (dim < 0 || points <= kPointsAtOnce || operation.sized_output) {
+    operation.kernel(args);
+    return;
+  }
+  const auto label = static_cast<std::size_t>(op.out[static_cast<std::size_t>(dim)].label);
+  const Index constant = op.out[static_cast<std::size_t>(dim)].constant;
+  const Index step = rows_at_once(op, dim, whole[label].size(), points);
+  std::vector<Interval> labels = whole;
+  std::vector<Operand> outputs(args.outputs.begin(), args.outputs.end());
+  for (Index from = whole[label].lo; from < whole[label].hi; from += step) {
+    const Interval rows{from, std::min(from + step, whole[label].hi)};
+    labels[label] = rows;
+    // Parts at the ends of the tile outside the labels belong to the first and the last piece.
+    Box box = args.out_box;
+    box[dim] = {rows.lo == whole[label].lo ? box[dim].lo : rows.lo + constant,
+                rows.hi == whole[label].hi ? box[dim].hi : rows.hi + constant};
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      outputs[k] = part_of(args.outputs[k], box, op.outputs[k].element.bytes);
+    }
+    TaskArgs piece = args;
+    piece.labels = labels;
+    piece.outputs = outputs;
+    piece.out_box = box;
+    operation.kernel(piece);
+    progress::pause();
+  }
+}
 
 /// Seconds between polls of a rank with ready tasks: shorter tasks share a poll, and their answers share messages.
 constexpr double kPollEvery = 10e-6;

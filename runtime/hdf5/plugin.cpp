@@ -6,7 +6,6 @@
 #include <limits>
 #include <mutex>
 #include <stdexcept>
-#include <utility>
 
 #include "runtime/hdf5/element_types.h"
 #include "runtime/hdf5/identifiers.h"

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "runtime/io/open_file.h"
 
 namespace tdsl::rt {
 
@@ -38,5 +41,11 @@ void require_writable_rank(const std::string& path, std::size_t rank);
 
 /// File type for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; otherwise "a regular file".
 [[nodiscard]] std::string file_kind_name(mode_t mode);
+
+/// Identifies a file by its first bytes if they contradict `expected`: "an HDF5 file", "compressed with gzip".
+[[nodiscard]] std::optional<std::string> other_content(const OpenFile& file, FileKind expected);
+
+/// True if the file begins with NumPy's magic string.
+[[nodiscard]] bool begins_as_npy(const OpenFile& file);
 
 }  // namespace tdsl::rt

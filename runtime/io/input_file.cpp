@@ -1,9 +1,6 @@
 #include "runtime/io/input_file.h"
 
-#include <utility>
-
 #include "runtime/check.h"
-#include "runtime/io/content_name.h"
 #include "runtime/io/entries/csv.h"
 #include "runtime/io/entries/frostt.h"
 #include "runtime/io/entries/matrix_market.h"

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "runtime/base/number_format.h"
@@ -16,7 +15,6 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/io/temporary_name.h"
 
 namespace tdsl::rt {
 

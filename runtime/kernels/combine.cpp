@@ -1,7 +1,5 @@
 #include "runtime/kernels/combine.h"
 
-#include <string>
-
 #include "runtime/check.h"
 #include "runtime/kernels/label_strides.h"
 #include "runtime/kernels/scalar_math.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "runtime/kernels/task.h"
 
 namespace tdsl::rt {

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/kernels/at_level.h"
 #include "runtime/kernels/lanes.h"
 #include "runtime/kernels/scalar_math.h"
+#include "runtime/kernels/simd_level.h"
 #include "runtime/kernels/task.h"
 
 // Kernels that are one expression per point, given as a function of one point. Its parameters are views of the output

@@ -1,7 +1,6 @@
 #include "runtime/kernels/epilogue.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "runtime/kernels/progress.h"

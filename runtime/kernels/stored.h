@@ -10,7 +10,6 @@
 #include "runtime/sparse/accumulator.h"
 #include "runtime/sparse/joint.h"
 #include "runtime/sparse/joint_levels.h"
-#include "runtime/sparse/marked_row.h"
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
 #include "runtime/sparse/row_finder.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include "runtime/plan/space/index.h"
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
-#include <type_traits>
 
 #ifdef TDSL_HAS_SIMD_LEVELS
 

@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <utility>
 
 #include "runtime/kernels/copy.h"
-#include "runtime/library/array_messages.h"
 #include "runtime/library/arrays.h"
 #include "runtime/library/boxes.h"
 

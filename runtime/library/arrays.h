@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +15,20 @@
 #include "runtime/plan/space/distribution.h"
 
 namespace tdsl::rt {
+
+/// Maximum bytes of elements per message.
+inline constexpr Index kArrayMessageBytes = Index{8} << 20;
+
+/// Packs the elements of `box`, a part of `from`, after a header that identifies the array.
+[[nodiscard]] std::vector<std::byte> pack_array(std::size_t array, const Operand& from, const Box& box,
+                                                Index element_bytes);
+
+/// An unpacked message; refers to its elements, in row-major order.
+struct ArrayMessage {
+  std::size_t array = 0;
+  Operand where;
+};
+[[nodiscard]] ArrayMessage unpack_array(std::vector<std::byte>& message);
 
 // Note [Arrays of a caller] A library has arrays instead of files. Each rank has boxes of them, in any distribution. At
 // the start of a run every rank learns the boxes of the others, and invalid arrays on any rank are an error on all,

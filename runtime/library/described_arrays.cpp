@@ -6,7 +6,6 @@
 
 #include "runtime/app/options/instructions.h"
 #include "runtime/kernels/copy.h"
-#include "runtime/shapes.h"
 
 namespace tdsl::rt {
 

@@ -1,11 +1,9 @@
 #include "runtime/library/library.h"
 
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "runtime/app/run/program_info.h"
 #include "runtime/library/abi.h"
 

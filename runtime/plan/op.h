@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -241,9 +240,9 @@ struct BasicOp {
   }
   [[nodiscard]] LabelRole role_of(int label) const {
     const auto is_label = [label](const auto& use) { return use.label == label; };
-    if (std::any_of(reduce.begin(), reduce.end(), is_label))
+    if (std::ranges::any_of(reduce, is_label))
       return labels[static_cast<std::size_t>(label)].from_data ? LabelRole::kGather : LabelRole::kReduce;
-    const auto dim = std::find_if(out.begin(), out.end(), is_label);
+    const auto dim = std::ranges::find_if(out, is_label);
     if (dim == out.end()) return LabelRole::kPlain;
     return is_uncut(static_cast<std::size_t>(dim - out.begin())) ? LabelRole::kWhole : LabelRole::kOut;
   }

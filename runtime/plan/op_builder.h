@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/plan/op.h"
-#include "runtime/plan/point_bounds.h"
 #include "runtime/plan/sparsity.h"
 
 namespace tdsl::plan {

@@ -1,7 +1,6 @@
 #include "runtime/plan/planner.h"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -136,8 +135,7 @@ const Op* Planner::waiting_source(TensorId id) const {
 }
 
 std::optional<Op> Planner::forget_source(TensorId id) {
-  const auto found =
-      std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == id; });
+  const auto found = std::ranges::find_if(waiting_, [&](const Op& op) { return op.outputs.front().id == id; });
   if (found == waiting_.end()) return std::nullopt;
   Op source = std::move(*found);
   waiting_.erase(found);
@@ -175,8 +173,7 @@ PlannedSegment Planner::plan(Segment segment) {
 
 Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
   std::vector<Dead> dead(segment.size());
-  const bool loops =
-      std::any_of(segment.begin(), segment.end(), [](const Op& op) { return op.op_class == OpClass::kLoop; });
+  const bool loops = std::ranges::any_of(segment, [](const Op& op) { return op.op_class == OpClass::kLoop; });
   if (!resident_.empty() || loops) {
     std::unordered_map<TensorId, std::size_t> last;
     for (std::size_t k = 0; k < segment.size(); ++k) {
@@ -242,8 +239,7 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
 }
 
 void Planner::place_source(TensorId tensor, const Distribution& where, Planned& out) {
-  const auto found =
-      std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == tensor; });
+  const auto found = std::ranges::find_if(waiting_, [&](const Op& op) { return op.outputs.front().id == tensor; });
   if (found == waiting_.end()) return;
   Op source = std::move(*found);
   waiting_.erase(found);
@@ -584,7 +580,7 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   const auto waits = [&](TensorId id) {
     const auto after = op.epilogue_reads();
     return id == op.outputs.front().id ||
-           std::any_of(after.begin(), after.end(), [id](const Access& access) { return access.tensor == id; });
+           std::ranges::any_of(after, [id](const Access& access) { return access.tensor == id; });
   };
   for (const TensorId id : dead) (waits(id) ? rest_dead : operands).push_back(id);
   emit(std::move(partial), choice->candidate.plan, 0, operands, out);

@@ -5,7 +5,6 @@
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/planner.h"
-#include "runtime/plan/steps/home_fit.h"
 
 namespace tdsl::plan {
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 namespace tdsl::plan {
 
@@ -143,11 +142,11 @@ std::string signature_of(const Op& op, const KnownOperands& operands) {
     const Op* source = operands.waiting(id);
     return source == nullptr ? nullptr : &source->outputs.front();
   };
-  const bool estimated = std::any_of(op.outputs.begin(), op.outputs.end(), is_estimated) ||
-                         std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
-                           const TensorDesc* operand = describes(access.tensor);
-                           return operand != nullptr && is_estimated(*operand);
-                         });
+  const bool estimated =
+      std::ranges::any_of(op.outputs, is_estimated) || std::ranges::any_of(op.reads, [&](const Access& access) {
+        const TensorDesc* operand = describes(access.tensor);
+        return operand != nullptr && is_estimated(*operand);
+      });
   SignatureText text(op, operands, estimated);
   visit_fields(text, op);
   return text.take();

@@ -4,9 +4,30 @@
 #include <vector>
 
 #include "runtime/plan/op.h"
-#include "runtime/plan/point_bounds.h"
+#include "runtime/plan/storage.h"
 
 namespace tdsl::plan {
+
+// Points of a matrix that satisfy a condition, counted in closed form.
+
+/// A bound `label >= row * i + constant`, or `<=`: on label 0, the row, by a number, or on label 1, the column, by a
+/// linear function of the row.
+template <class Number>
+struct BasicPointBound {
+  int label = 1;
+  bool from_below = true;
+  Index row = 0;  ///< 0 for label 0
+  Number constant = 0;
+};
+using PointBound = BasicPointBound<Index>;
+/// `label >= row * i + constant`.
+[[nodiscard]] PointBound from(int label, Index row, Index constant);
+/// `label <= row * i + constant`.
+[[nodiscard]] PointBound up_to(int label, Index row, Index constant);
+
+/// The points of a matrix with these extents that satisfy all bounds, by rows. Exact below 2^53; time is proportional
+/// to the number of bins, at most 2048.
+[[nodiscard]] RowCounts points_within(Index rows, Index columns, const std::vector<PointBound>& bounds);
 
 enum class SparseResult : std::uint8_t {
   kDense,        ///< not compressed

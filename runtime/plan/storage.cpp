@@ -1,6 +1,5 @@
 #include "runtime/plan/storage.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

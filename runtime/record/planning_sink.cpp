@@ -1,7 +1,6 @@
 #include "runtime/record/planning_sink.h"
 
 #include <chrono>
-#include <utility>
 
 namespace tdsl::record {
 

@@ -1,7 +1,5 @@
 #include "runtime/record/recorder.h"
 
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "runtime/check.h"

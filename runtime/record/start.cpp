@@ -4,7 +4,6 @@
 #include <map>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace tdsl::record {
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "runtime/check.h"
@@ -213,7 +212,7 @@ bool drop_empty_sum(plan::Op& op) {
   const auto is_empty = [&op](const plan::ReduceLabel& r) {
     return op.labels[static_cast<std::size_t>(r.label)].range.empty();
   };
-  if (!op.epilogue || std::none_of(op.reduce.begin(), op.reduce.end(), is_empty)) return false;
+  if (!op.epilogue || std::ranges::none_of(op.reduce, is_empty)) return false;
   op.reads.erase(op.reads.begin(), op.reads.begin() + static_cast<std::ptrdiff_t>(op.own_reads().size()));
   op.op_class = op.reads.empty() ? plan::OpClass::kSource : plan::OpClass::kMap;
   op.labels.resize(op.out.size());  // those of the result come first

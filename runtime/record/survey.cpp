@@ -184,7 +184,7 @@ plan::Region survey(const Recording& program, const Forms& forms, Index unknown_
     const SurveyOver end = run_once(program, region, runs++, branches, forms, scalar_limit, unknown_trips);
     if (region.fence.empty()) region.fence = end.reason;
     if (end.long_loop) scalar_limit = kScalarIterationsAgain;
-  } while (runs < kSurveyRuns && std::any_of(branches.begin(), branches.end(), open));
+  } while (runs < kSurveyRuns && std::ranges::any_of(branches, open));
   for (plan::RegionOp& op : region.ops) {
     op.weight /= runs;
     std::sort(op.last_uses.begin(), op.last_uses.end());

@@ -5,7 +5,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <vector>
 
 #include "runtime/sparse/block.h"
 

@@ -1,7 +1,5 @@
 #include "runtime/sparse/piece.h"
 
-#include <cstring>
-
 #include "runtime/check.h"
 
 namespace tdsl::rt::sparse {

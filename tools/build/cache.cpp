@@ -1,19 +1,15 @@
 #include "tools/build/cache.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <vector>
 
 #include "tools/build/compile.h"
-#include "tools/build/hash.h"
 #include "tools/build/output_file.h"
 
 namespace tdsl::codegen {

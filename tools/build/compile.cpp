@@ -10,7 +10,6 @@
 #include <fstream>
 
 #include "tools/build/cache.h"
-#include "tools/build/hash.h"
 #include "tools/build/output_file.h"
 #include "tools/build/process.h"
 

@@ -3,7 +3,6 @@
 #include <set>
 #include <tuple>
 
-#include "codegen/families/describe.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 

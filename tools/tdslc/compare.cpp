@@ -120,8 +120,8 @@ class Comparison {
   }
 
   static const json* of_site(const json& statements, const json& site) {
-    const auto found = std::find_if(statements.begin(), statements.end(),
-                                    [&](const json& statement) { return statement["site"] == site; });
+    const auto found =
+        std::ranges::find_if(statements, [&](const json& statement) { return statement["site"] == site; });
     return found == statements.end() ? nullptr : &*found;
   }
 

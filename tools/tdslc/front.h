@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 #include "passes/pipeline.h"
-#include "runtime/app/options/options.h"
 #include "runtime/app/run/run_files.h"
 #include "tools/tdslc/command_line.h"
 

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "tools/tdslc/command_line.h"
-
 namespace tdsl::tools {
 
 /// Overhead in seconds of a task with one operation, and of an exchange between two local ranks, excluding kernels,

@@ -15,7 +15,6 @@
 #include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"
 #include "tools/tdslc/rank_signs.h"
 #include "tools/tdslc/streams.h"

@@ -6,11 +6,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-
 namespace {
 
 /// Smallest and largest value of a sum of index variables with nonempty ranges.

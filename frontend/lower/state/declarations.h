@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "frontend/lower/state/frame.h"
+#include "frontend/lower/state/reports.h"
 #include "frontend/syntax/ast.h"
 #include "ir/graph/foreign_header.h"
 

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "frontend/sema/types.h"
 #include "ir/analysis/support.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::frontend {
-
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-using ir::ValueId;
 
 ValueId GraphBuilder::emit(ir::Op op, ir::Type type, std::string name, ir::SourceRange range) {
   const ValueId v = program_.new_value(std::move(type), std::move(name), range);

@@ -2,11 +2,6 @@
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
-using ir::Expr;
-using ir::Scalar;
-using ir::ValueId;
-
 Restored<std::vector<EnclosingLoop>> Loops::enter(const std::vector<EnclosingLoop>& inner) {
   std::vector<EnclosingLoop> loops = loops_;
   loops.insert(loops.end(), inner.begin(), inner.end());

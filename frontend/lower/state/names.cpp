@@ -4,8 +4,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-
 Names::InScope::InScope(Names& names, Scope::Kind kind) : names_(names) {
   scope_.kind = kind;
   scope_.outer = names.scope_;

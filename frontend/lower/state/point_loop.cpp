@@ -7,10 +7,6 @@
 // Function bodies that run statement by statement at every point of some index variables: see PointLoop.
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Scalar;
-using ir::ValueId;
-
 ValueId GraphBuilder::wait(PointLoop loop, std::vector<std::int32_t> labels, const std::string& name,
                            ir::SourceRange range) {
   Waiting w;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "frontend/sema/types.h"
-
 namespace tdsl::frontend {
 
 void Reports::fail(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {

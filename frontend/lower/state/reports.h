@@ -1,12 +1,56 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "frontend/diagnostics/diagnostics.h"
-#include "frontend/lower/state/frame.h"
+#include "frontend/sema/scope.h"
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
+
+/// Sequence numbers of the calls of a body: one sequence for `random` and `randn`, one for calls of functions.
+using CallNumbers = std::map<const ast::Call*, std::int64_t>;
+
+/// A function of the program.
+struct FunctionEntry {
+  const ast::Function* function = nullptr;
+  ir::SourceRange range;
+  bool broken = false;  ///< its body was reported: calls are not
+  bool called = false;
+  bool sound = false;  ///< a call was lowered without error: an error in another call is that call's
+};
+
+/// A call being lowered; the first frame is the program's.
+struct Frame {
+  const ast::Function* function = nullptr;
+  const FunctionEntry* entry = nullptr;  ///< null for a kernel of a header
+  ir::SourceRange call;
+  std::string chain;  ///< of call numbers, to identify random sites
+  Dimensions dimensions;
+  CallNumbers numbers;
+  std::string tensor;  ///< name of an untyped parameter that is a tensor in this call, if any
+  std::vector<std::int32_t>
+      points;                  ///< index variables of the caller: random numbers are drawn for each of their values
+  bool inline_locals = false;  ///< applied per element: locals are expressions instead of values
+};
+/// Innermost last. References to frames stay valid while calls are entered and left.
+using Frames = std::deque<Frame>;
+
+/// Enters a call for the rest of the scope.
+class EnteredFrame {
+ public:
+  EnteredFrame(Frames& frames, Frame frame) : frames_(frames) { frames_.push_back(std::move(frame)); }
+  ~EnteredFrame() { frames_.pop_back(); }
+  EnteredFrame(const EnteredFrame&) = delete;
+  EnteredFrame& operator=(const EnteredFrame&) = delete;
+
+ private:
+  Frames& frames_;
+};
 
 /// Thrown after an error was reported, to abandon the statement.
 struct Abandoned {};

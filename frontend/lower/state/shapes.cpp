@@ -8,11 +8,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-using ir::ValueId;
-
 void Shapes::agree(const Dim& a, const Dim& b, const SourceRange& range, const std::string& where,
                    const std::string& hint) {
   const auto order = compare(a.extent, b.extent);

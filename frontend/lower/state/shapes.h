@@ -3,7 +3,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "frontend/lower/state/values.h"
 #include "frontend/syntax/ast.h"

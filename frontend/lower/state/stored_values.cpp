@@ -9,11 +9,6 @@
 // value of the logical shape unless the program requires one.
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-using ir::ValueId;
-
 Tensor Values::stored_tensor(ValueId value, const StorageRef& storage, const std::string& name,
                              const SourceRange& range) {
   Tensor t;

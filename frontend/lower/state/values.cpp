@@ -11,11 +11,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::Extent;
-using ir::Scalar;
-using ir::ValueId;
-
 bool stays_inside(const LabelInfo& label, const Extent& extent) {
   if (!label.is_explicit) return true;
   const auto begin = label.begin.constant();

@@ -4,8 +4,6 @@
 
 namespace tdsl::frontend {
 
-using ir::ValueId;
-
 void Versions::set(const SymbolRef& symbol, ValueId value) {
   symbol->value = value;
   symbol->history.emplace_back(++clock_, value);

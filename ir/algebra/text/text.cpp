@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
-
 #include "ir/text/print.h"
 
 namespace tdsl::ir::algebra {

@@ -25,4 +25,13 @@ bool report_memory_kill() noexcept;
 /// Unregisters this process, so that others do not take its exit for a kill. Async-signal-safe.
 void end_unkilled() noexcept;
 
+// Handling of memory exhaustion where no exception can be reported: in noexcept functions, on other threads, inside
+// libraries.
+
+/// Makes an uncaught bad_alloc end the process with a one-line message instead of a trace.
+void catch_uncaught_bad_alloc();
+/// Does the same for libraries that abort when memory is exhausted. Call after MPI_Init: MPI installs its own handler,
+/// which stays in place for other causes.
+void catch_aborts_without_memory();
+
 }  // namespace tdsl::rt

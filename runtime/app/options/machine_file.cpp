@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
-#include <string>
 
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"

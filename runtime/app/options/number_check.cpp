@@ -15,8 +15,6 @@ namespace tdsl::rt {
 
 namespace {
 
-using plan::Index;
-
 /// Subscripts of element `number`, counted row-major within its box.
 std::vector<Index> subscripts(const Box& box, Index number) {
   std::vector<Index> at(static_cast<std::size_t>(box.rank));

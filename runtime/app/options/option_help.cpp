@@ -11,7 +11,7 @@ constexpr std::size_t kColumn = 30;
 
 bool is_builtin(const std::string& name) {
   const auto options = builtin_options();
-  return std::any_of(options.begin(), options.end(), [&](const BuiltinOption& o) { return o.name == name; });
+  return std::ranges::any_of(options, [&](const BuiltinOption& o) { return o.name == name; });
 }
 
 /// `--lambda VALUE`, or `--set tile=VALUE` if the name clashes with a built-in option.

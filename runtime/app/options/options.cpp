@@ -1,7 +1,6 @@
 #include "runtime/app/options/options.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "runtime/base/nearest_name.h"

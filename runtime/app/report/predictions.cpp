@@ -1,7 +1,5 @@
 #include "runtime/app/report/predictions.h"
 
-#include <vector>
-
 #include "runtime/check.h"
 #include "runtime/plan/cost/sent_bytes.h"
 

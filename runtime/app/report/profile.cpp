@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <map>
-#include <span>
-#include <utility>
 
 #include "runtime/base/number_format.h"
 

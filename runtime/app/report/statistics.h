@@ -1,14 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/app/report/statistics_text.h"
+#include "runtime/check.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/mpi/mpi_world.h"
-#include "runtime/engine/store/store.h"
 #include "runtime/io/tensor/tensor_file.h"
 
 namespace tdsl::rt {
@@ -38,5 +39,17 @@ struct RankStatistics {
 
 /// Gathers all ranks' statistics. Returns the JSON text of --stats on rank 0, "" elsewhere. Collective.
 [[nodiscard]] std::string statistics_json(World& world, const RunDescription& run, const RankStatistics& mine);
+
+/// Whether every run compares its counts with the cost model's predictions: in builds with assertions.
+#ifdef NDEBUG
+inline constexpr bool kChecksCounts = false;
+#else
+inline constexpr bool kChecksCounts = true;
+#endif
+
+/// Throws RunError with the source line where this rank's counts (bytes received and sent, tasks, operations) differ
+/// from a closed-form prediction. `place` maps a site to its line.
+void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured,
+                  const std::map<int, WriteCount>& writes, const std::function<SourceLine(int)>& place);
 
 }  // namespace tdsl::rt

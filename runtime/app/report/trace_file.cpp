@@ -2,16 +2,64 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
-#include <span>
+#include <limits>
 #include <utility>
 
-#include "runtime/app/report/clock.h"
 #include "runtime/app/session/together.h"
-#include "runtime/app/watch/rank_messages.h"
 #include "runtime/disk/disk.h"
 
 namespace tdsl::rt {
+
+namespace {
+constexpr int kPatience = 100;  ///< polls before the core is yielded
+}
+
+ControlMessage await_message(World& world, int tag) {
+  for (int looks = 0;; ++looks) {
+    std::optional<ControlMessage> message = world.access()->receive_control();
+    if (message && message->tag == tag) return std::move(*message);
+    if (!message) world.rest(std::chrono::microseconds(looks < kPatience ? 0 : 50));
+  }
+}
+
+void send_message(World& world, int rank, int tag, std::span<const std::byte> bytes) {
+  world.access()->send_control(rank, tag, bytes);
+  while (world.access()->pending_control() > 0) world.rest(std::chrono::microseconds(0));
+}
+
+namespace {
+
+constexpr int kRounds = 8;
+
+}  // namespace
+
+double clock_offset(World& world) {
+  if (world.rank() == 0) {
+    for (int left = kRounds * (world.size() - 1); left > 0; --left) {
+      const int asking = await_message(world, kClockAsk).source;
+      const double now = world.now();
+      send_message(world, asking, kClockAnswer, std::as_bytes(std::span(&now, 1)));
+    }
+    return 0;
+  }
+  double offset = 0;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    const double before = world.now();
+    send_message(world, 0, kClockAsk, {});
+    const ControlMessage answer = await_message(world, kClockAnswer);
+    const double after = world.now();
+    double there = 0;
+    TDSL_CHECK(answer.bytes.size() == sizeof there, "a clock's answer is a time");
+    std::memcpy(&there, answer.bytes.data(), sizeof there);
+    if (after - before >= fastest) continue;
+    fastest = after - before;
+    offset = there - (before + after) / 2;
+  }
+  return offset;
+}
 
 namespace {
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,19 @@
 #include "runtime/io/output_file.h"
 
 namespace tdsl::rt {
+
+// Messages at the beginning and end of a run, when no engine is running.
+
+enum AppTag : int { kClockAsk = 64, kClockAnswer = 65, kTraceEvents = 66 };
+
+/// Waits for a message with that tag; discards other messages of this phase.
+[[nodiscard]] ControlMessage await_message(World& world, int tag);
+/// Sends, and waits until MPI has completed the send locally.
+void send_message(World& world, int rank, int tag, std::span<const std::byte> bytes);
+
+/// Offset to add to this rank's World::now() to get rank 0's clock, accurate to half the fastest of several round
+/// trips. Collective; no other messages may be in flight.
+[[nodiscard]] double clock_offset(World& world);
 
 /// The trace of a run, from start to file. Collective: every rank constructs one and calls the same functions.
 class TraceFile {

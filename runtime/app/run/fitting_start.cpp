@@ -1,15 +1,11 @@
 #include "runtime/app/run/fitting_start.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "runtime/app/options/options.h"
 #include "runtime/base/number_format.h"
-#include "runtime/plan/region/memory_need.h"
 
 namespace tdsl::rt {
 

@@ -15,7 +15,6 @@
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/io/text_file.h"
 
 namespace tdsl::rt {
 

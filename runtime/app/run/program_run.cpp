@@ -1,12 +1,9 @@
 #include "runtime/app/run/program_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <memory>
 #include <new>
 
-#include "runtime/app/options/count_check.h"
 #include "runtime/app/run/run_files.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
@@ -14,7 +11,6 @@
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/io/temporary_name.h"
 
 namespace tdsl::rt {
 

@@ -1,16 +1,12 @@
-#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "runtime/app/memory/memory_end.h"
 #include "runtime/app/memory/memory_kills.h"
-#include "runtime/app/run/launch_check.h"
 #include "runtime/app/run/program_run.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/watch/life_sign.h"
@@ -19,7 +15,6 @@
 #include "runtime/foreign/call.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/io/temporary_name.h"
 #include "runtime/kernels/product/blas_call.h"
 
 namespace tdsl::rt {

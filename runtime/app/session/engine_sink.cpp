@@ -2,16 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <exception>
-#include <new>
 #include <span>
-#include <utility>
 
-#include "runtime/app/options/options.h"
 #include "runtime/app/run/fitting_start.h"
 #include "runtime/app/run/run_program_signals.h"
-#include "runtime/app/session/panels.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/app/session/tile_entries.h"
 #include "runtime/app/session/together.h"
@@ -19,7 +13,6 @@
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/copy.h"
-#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/product/contraction.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/library/arrays.h"
@@ -72,8 +65,8 @@ void EngineSink::put_by(plan::Segment segment) {
 void EngineSink::segment(plan::Segment segment) {
   if (replayed_) return put_by(std::move(segment));
   if (!surveyed_.empty()) {
-    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(),
-                                 [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
+    unsurveyed_ += std::ranges::count_if(
+        segment.ops, [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
   }
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "runtime/app/session/dense_storage.h"
 #include "runtime/app/session/session_impl.h"
-#include "runtime/app/session/sparse_draws.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/piece.h"
-#include "runtime/kernels/product/contraction.h"
 #include "runtime/kernels/product/sum_of_products.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/record/sum_of_products.h"

@@ -5,23 +5,32 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "runtime/app/run/program_info.h"
-#include "runtime/app/session/tensor.h"
 #include "runtime/base/number_format.h"
 #include "runtime/exact.h"
 #include "runtime/kernels/each.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/known.h"
+#include "runtime/record/tensor.h"
 #include "runtime/types.h"
 
 // Interface of emitted programs. An emitted program records operations on whole tensors; the session plans them segment
 // by segment, and the engine runs them asynchronously. Every rank runs the same program.
 
 namespace tdsl::rt {
+
+using record::TensorHandle;
+
+/// A handle to a tensor of the program.
+template <Element T>
+class Tensor : public TensorHandle {
+ public:
+  Tensor() = default;
+  explicit Tensor(TensorHandle handle) : TensorHandle(static_cast<TensorHandle&&>(handle)) {}
+};
 
 struct AppOptions;
 namespace routines {

@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <exception>
-#include <functional>
 #include <span>
 #include <sstream>
 #include <utility>
 
 #include "runtime/app/session/entry_memory.h"
-#include "runtime/app/session/row_bins.h"
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
-#include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/tensor/hdf5.h"

@@ -1,13 +1,11 @@
 #include "runtime/app/session/stored_blocks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "runtime/checkpoint/folder.h"
 #include "runtime/kernels/copy.h"

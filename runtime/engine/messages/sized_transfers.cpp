@@ -1,7 +1,5 @@
 #include "runtime/engine/messages/sized_transfers.h"
 
-#include <utility>
-
 #include "runtime/kernels/copy.h"
 
 namespace tdsl::rt {

@@ -10,7 +10,6 @@
 #include "runtime/engine/messages/outbox.h"
 #include "runtime/engine/messages/wire.h"
 #include "runtime/engine/tasks/footprint.h"
-#include "runtime/engine/tasks/open_steps.h"
 
 namespace tdsl::rt {
 

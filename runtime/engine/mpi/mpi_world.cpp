@@ -8,18 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "runtime/check.h"
 #include "runtime/engine/mpi/mpi_box.h"
 #include "runtime/engine/mpi/mpi_state.h"
 

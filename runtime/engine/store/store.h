@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 
 #include "runtime/plan/space/index.h"
 

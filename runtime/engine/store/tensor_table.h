@@ -4,8 +4,6 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
-#include <vector>
 
 #include "runtime/engine/store/block.h"
 #include "runtime/plan/op_plan.h"

@@ -46,8 +46,8 @@ bool Admission::fits(const OperationRun& operation) const {
 bool Admission::peers_hold_memory(const OperationRun& next) const {
   if (relays_.holding() > 0) return true;
   const auto awaited = [](const TensorInstance& tensor) {
-    return std::any_of(tensor.blocks.begin(), tensor.blocks.end(),
-                       [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
+    return std::ranges::any_of(tensor.blocks,
+                               [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
   };
   return context_.tensors.any_of([&](const TensorInstance& tensor) {
     const bool overwritten = tensor.id() == next.op().base && next.base_read_in_place && tensor.readers == 1;

@@ -3,7 +3,7 @@
 #include "runtime/engine/messages/relays.h"
 #include "runtime/engine/messages/sized_transfers.h"
 #include "runtime/engine/store/disk_transfers.h"
-#include "runtime/engine/tasks/open_steps.h"
+#include "runtime/engine/tasks/footprint.h"
 
 namespace tdsl::rt {
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 
 #include "runtime/base/number_format.h"
 #include "runtime/check.h"

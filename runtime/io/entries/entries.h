@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "runtime/check.h"
 #include "runtime/types.h"
 
 /// Contents of coordinate files: coordinates and values, in file order.

@@ -1,11 +1,9 @@
 #include "runtime/io/entries/entry_writer.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "runtime/check.h"
-#include "runtime/io/entries/csv_writer.h"
 #include "runtime/io/entries/text_entry_writer.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/npy/npz_writer.h"

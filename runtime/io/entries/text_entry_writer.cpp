@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <utility>
 
 #include "runtime/io/entries/frostt.h"
 #include "runtime/real_types.h"
@@ -37,6 +36,43 @@ void append_lines(std::string& text, const Entries& entries, bool pattern) {
     text += '\n';
   });
 }
+
+/// Adds the elements of rows one by one, with zeros for missing entries.
+template <Element T>
+class DenseRows {
+ public:
+  DenseRows(std::string& text, std::int64_t first, std::int64_t columns)
+      : text_(text), row_(first), columns_(columns) {}
+
+  void put(std::int64_t row, std::int64_t column, T value) {
+    zeros_until(row, column);
+    one(value);
+  }
+  void zeros_until(std::int64_t row, std::int64_t column) {
+    while (row_ < row || (row_ == row && column_ < column)) columns_ == 0 ? end_row() : one(T(0));
+  }
+
+ private:
+  void one(T value) {
+    if (column_ > 0) text_ += ',';
+    if constexpr (std::same_as<T, bool>) {
+      text_ += value ? '1' : '0';
+    } else {
+      append_number(text_, value);
+    }
+    if (++column_ == columns_) end_row();
+  }
+  void end_row() {
+    text_ += '\n';
+    ++row_;
+    column_ = 0;
+  }
+
+  std::string& text_;
+  std::int64_t row_;
+  std::int64_t column_ = 0;
+  std::int64_t columns_;
+};
 
 }  // namespace
 
@@ -74,6 +110,25 @@ EntryWriter::Numbers TextEntryWriter::write(std::span<const Numbers> all, std::i
   return {};
 }
 
-void TextEntryWriter::finish(std::span<const Numbers>) {}
+EntryWriter::Numbers CsvWriter::take(const Entries& entries, Rows rows) {
+  const EntryForm form = entries.form();
+  visit_real_type(type(), file().path(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    DenseRows<T> lines(text_, rows.first, shape().size() == 1 ? 1 : shape()[1]);
+    entries.for_each([&](const std::byte* entry) {
+      lines.put(form.coordinate(entry, 0), form.rank == 1 ? 0 : form.coordinate(entry, 1), form.value<T>(entry));
+    });
+    lines.zeros_until(rows.last, 0);
+  });
+  return {static_cast<std::int64_t>(text_.size())};
+}
+
+EntryWriter::Numbers CsvWriter::write(std::span<const Numbers> all, std::int64_t rank) {
+  std::int64_t offset = 0;
+  for (std::size_t r = 0; static_cast<std::int64_t>(r) < rank; ++r) offset += all[r][0];
+  file().write(std::as_bytes(std::span(text_)), offset);
+  text_ = {};
+  return {};
+}
 
 }  // namespace tdsl::rt

@@ -16,13 +16,29 @@ class TextEntryWriter : public EntryWriter {
 
   [[nodiscard]] Numbers take(const Entries& entries, Rows rows) override;
   [[nodiscard]] Numbers write(std::span<const Numbers> all, std::int64_t rank) override;
-  void finish(std::span<const Numbers> all) override;
+  void finish(std::span<const Numbers>) override {}
 
  private:
   [[nodiscard]] std::string header(std::int64_t entries) const;
 
   bool matrix_market_;
   std::int64_t count_ = 0;
+  std::string text_;
+};
+
+/// Comma-separated values: one line per row, numbers in their shortest round-trip representation, bools as 0 and 1. All
+/// elements are written; missing entries are 0.
+class CsvWriter : public EntryWriter {
+ public:
+  CsvWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape)
+      : EntryWriter(std::move(file), type, std::move(shape)) {}
+
+  [[nodiscard]] Written written() const override { return Written::kAllButZeros; }
+  [[nodiscard]] Numbers take(const Entries& entries, Rows rows) override;
+  [[nodiscard]] Numbers write(std::span<const Numbers> all, std::int64_t rank) override;
+  void finish(std::span<const Numbers>) override {}
+
+ private:
   std::string text_;
 };
 

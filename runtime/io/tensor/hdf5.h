@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/io/npy/npy.h"
 #include "runtime/io/tensor/hdf5_plugin.h"
@@ -85,5 +86,9 @@ class Hdf5Writer final : public TensorWriter {
 /// A file is replaced as a whole: throws RunError if that would lose a dataset not written by the run's outputs, or if
 /// two outputs name the same dataset. `outputs`: paths of all outputs of the run, in any format.
 void require_hdf5_target(const std::string& path, std::span<const std::string> outputs);
+
+/// Reverses the filters of a chunk, last to first, except those with a bit in `skipped`. The result must have `size`
+/// bytes. Throws std::runtime_error, without the file's name, if the data is invalid.
+void unpack_chunk(std::vector<std::byte>& bytes, const Hdf5Layout& layout, unsigned skipped, std::size_t size);
 
 }  // namespace tdsl::rt

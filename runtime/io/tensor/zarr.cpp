@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <system_error>
 #include <type_traits>
-#include <utility>
 
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"

@@ -16,7 +16,6 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
-#include "runtime/io/temporary_name.h"
 #include "runtime/io/tensor/zarr.h"
 
 // Life cycle of a tile directory being written: temporary name, sync, final name.

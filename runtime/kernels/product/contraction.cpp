@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <vector>
 
 #include "runtime/check.h"
@@ -237,7 +236,7 @@ bool are_interleaved(const Nest& nest) {
   const auto neighbours = [](const ContractionLoop& l) {
     return l.count >= kSmall && l.c == 1 && (l.a == 0 || l.a == 1) && (l.b == 0 || l.b == 1);
   };
-  return (nest.m.count == 1 || nest.n.count == 1) && std::any_of(nest.outer.begin(), nest.outer.end(), neighbours);
+  return (nest.m.count == 1 || nest.n.count == 1) && std::ranges::any_of(nest.outer, neighbours);
 }
 
 /// True if the block is one matrix product, whose rows and columns are its dimensions.

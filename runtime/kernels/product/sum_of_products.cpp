@@ -53,7 +53,7 @@ struct ProductLoop {
   /// Cost per point as the innermost loop: vectors need contiguous elements, and short loops do not pay off.
   [[nodiscard]] double price() const {
     const auto apart = [](Index step) { return step != 0 && step != 1; };
-    const bool scalar = apart(out) || std::any_of(in.begin(), in.end(), apart);
+    const bool scalar = apart(out) || std::ranges::any_of(in, apart);
     return (scalar ? 1.0 : 0.25) + 3.0 / static_cast<double>(count);
   }
 };
@@ -222,7 +222,7 @@ bool share_a_factor(const ProductLoop& a, const ProductLoop& b) {
 /// False if no two loops over the result belong to different factors.
 bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
   const auto free = [](const ProductLoop& l) {
-    return l.out != 0 && std::any_of(l.in.begin(), l.in.end(), [](Index step) { return step != 0; });
+    return l.out != 0 && std::ranges::any_of(l.in, [](Index step) { return step != 0; });
   };
   std::pair<std::size_t, std::size_t> best;
   Index most = 0;

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "runtime/plan/cost/file_writes.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
-#include "runtime/plan/cost/work_rate.h"
 #include "runtime/plan/row_counts.h"
 
 // Note [Counting in closed form] In every dimension, the elements a rank needs of an operand form a list of intervals
@@ -261,9 +261,8 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
   std::map<TensorId, std::vector<Need>> by_tensor;
   for (const Access& access : v.op.reads) {
     // Identical subscripts request the same pieces.
-    const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(), [&](const Access& a) {
-      return a.tensor == access.tensor && a.dims == access.dims;
-    });
+    const auto first = std::ranges::find_if(
+        v.op.reads, [&](const Access& a) { return a.tensor == access.tensor && a.dims == access.dims; });
     if (&*first != &access) continue;
     by_tensor[access.tensor].push_back(need_of(v, access, tensors, rank));
   }
@@ -339,8 +338,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   const Wanted wanted = wanted_by(op, plan, tensors, rank);
   // With owner tables, loads are not counted piece by piece: the upper bound is the whole operand.
   const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
-  if (std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); }) ||
-      is_away(op.base)) {
+  if (std::ranges::any_of(op.reads, [&](const Access& access) { return is_away(access.tensor); }) || is_away(op.base)) {
     const double all = wanted.read_bytes + (is_away(op.base) ? cost.output_bytes.hi : 0);
     cost.disk_read += {0, all};
     cost.step_bytes += {0, all, all};
@@ -404,7 +402,7 @@ void add_homes(Cost& cost, const RankView& v, const TensorLookup& tensors, Index
   if (base.housing.home == Home::kMemory) return;
   const double bytes = away_bytes(base.desc, base.distribution, base.housing, rank);
   const auto is_base = [&](const Access& access) { return access.tensor == v.op.base; };
-  const bool read = std::any_of(v.op.reads.begin(), v.op.reads.end(), is_base);
+  const bool read = std::ranges::any_of(v.op.reads, is_base);
   cost.disk_read += {read ? 0 : bytes, bytes};
   const double step = away_in_super_block(v, base.distribution, base.housing, base.desc.element.bytes, rank);
   cost.step_bytes += Estimate::exactly(step);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "runtime/plan/op_plan.h"
-
 namespace tdsl::plan {
 
 /// Number of contiguous pieces that a rank's tiles occupy in a file in C order, each tile counted separately. In closed

@@ -46,7 +46,7 @@ bool updates_in_place(const Op& op, const OpPlan& plan) {
   Index panels = 1;
   for (const Tiling& reduced : plan.reduce) panels *= std::max<Index>(reduced.tiles(), 1);
   if (!op.outputs.empty() && op.outputs.front().sized()) return false;  // old and new blocks coexist
-  return op.base >= 0 && std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
+  return op.base >= 0 && std::ranges::all_of(op.reads, [&](const Access& access) {
            return access.tensor != op.base || (panels == 1 && reads_where_it_writes(op, access));
          });
 }

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/plan/op.h"
+
 namespace tdsl::plan {
 
 /// Machine constants; all ranks plan with those of rank 0. Statistics print them by name. If near and far constants are
@@ -56,5 +58,19 @@ struct Traffic {
 /// the values between nodes. Throws std::runtime_error with the line number for an unknown name or a value that is not
 /// positive and finite.
 [[nodiscard]] Machine parse_machine(std::string_view text);
+
+// Compute time of one thread by kind of kernel.
+
+/// Seconds for `flops` floating-point operations of the operation, at the BLAS rate or that of emitted loops.
+[[nodiscard]] double seconds_of_flops(const Op& op, double flops, const Machine& machine);
+
+/// True if the kernel streams its operands from memory once; otherwise every point of its loop reads them.
+[[nodiscard]] inline bool streams_operands(const Op& op) { return op.op_class == OpClass::kContraction || op.by_rows; }
+
+/// How often a fused operator in tasks of `points` points reads operands shared by all rows: once per row block.
+[[nodiscard]] double reads_of_shared(const Op& op, double points);
+
+/// True if no subscript uses a label, so all points share the operand.
+[[nodiscard]] bool is_shared(const Access& access);
 
 }  // namespace tdsl::plan

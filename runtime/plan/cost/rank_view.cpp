@@ -87,8 +87,7 @@ bool has_part(const Distribution& x, Index rank) {
 }
 
 bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b) {
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](const GridAxis& axis) { return axis.coordinate(a) == axis.coordinate(b); });
+  return std::ranges::all_of(axes, [&](const GridAxis& axis) { return axis.coordinate(a) == axis.coordinate(b); });
 }
 
 bool share_copy(const Distribution& x, Index rank, Index other) {

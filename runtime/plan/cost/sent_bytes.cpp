@@ -200,8 +200,7 @@ class Carrier {
   }
 
   [[nodiscard]] bool is_reduced(int label) const {
-    return std::any_of(op_.reduce.begin(), op_.reduce.end(),
-                       [label](const ReduceLabel& r) { return r.label == label; });
+    return std::ranges::any_of(op_.reduce, [label](const ReduceLabel& r) { return r.label == label; });
   }
   /// True if every label occurs in at most one dimension and reduce labels are the sole label of theirs: then a piece
   /// is requested in one panel only.
@@ -221,10 +220,9 @@ class Carrier {
   /// False if panels may share a block: its requesters fetch it in different steps.
   [[nodiscard]] bool in_one_step(const Access& access) const {
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-      if (panel_count(op_, plan_, k) > 1 &&
-          std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) {
-            return std::any_of(dim.terms.begin(), dim.terms.end(),
-                               [&](const Affine::Term& term) { return term.label == op_.reduce[k].label; });
+      if (panel_count(op_, plan_, k) > 1 && std::ranges::any_of(access.dims, [&](const DimAccess& dim) {
+            return std::ranges::any_of(dim.terms,
+                                       [&](const Affine::Term& term) { return term.label == op_.reduce[k].label; });
           })) {
         return false;
       }

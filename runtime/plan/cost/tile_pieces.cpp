@@ -65,9 +65,9 @@ void for_each_of_product(const Op& op, const OpPlan& plan, Index rank, const Til
 }
 
 bool reads_along(const Access& access, int label) {
-  return std::any_of(access.dims.begin(), access.dims.end(), [label](const DimAccess& dim) {
+  return std::ranges::any_of(access.dims, [label](const DimAccess& dim) {
     const auto is_label = [label](const Affine::Term& term) { return term.label == label; };
-    return !dim.whole && dim.divisor >= 1 && std::any_of(dim.terms.begin(), dim.terms.end(), is_label);
+    return !dim.whole && dim.divisor >= 1 && std::ranges::any_of(dim.terms, is_label);
   });
 }
 
@@ -211,7 +211,7 @@ void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const TileFunct
 }
 
 bool is_hit(const RankView& tile) {
-  bool hit = std::all_of(tile.hit.begin(), tile.hit.end(), [](Index hits) { return hits > 0; });
+  bool hit = std::ranges::all_of(tile.hit, [](Index hits) { return hits > 0; });
   for (const OutSubscript& s : tile.op.out) hit = hit && (s.label < 0 || !tile.label[idx(s.label)].empty());
   return hit;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
-#include "runtime/plan/cost/work_rate.h"
 
 namespace tdsl::plan {
 

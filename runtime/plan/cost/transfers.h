@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/plan/cost/common_volumes.h"
 #include "runtime/plan/cost/shares.h"
 #include "runtime/plan/planner.h"
 

@@ -81,8 +81,7 @@ class Cluster {
       const double counted = bytes_[object] * (node_of(maker(object)) == node_of(rank) ? kWithinNode : 1);
       arriving += bytes_[object];
       received += counted;
-      const auto known =
-          std::find_if(sent_.begin(), sent_.end(), [&](const auto& s) { return s.first == maker(object); });
+      const auto known = std::ranges::find_if(sent_, [&](const auto& s) { return s.first == maker(object); });
       double& sent = known == sent_.end() ? sent_.emplace_back(maker(object), 0).second : known->second;
       sent += counted;
       most_out = std::max(most_out, loads_.out[index(maker(object))] + sent);
@@ -172,9 +171,8 @@ class Lshs {
       const Op& op = region_.ops[k].op;
       const WorkflowOp& tasks = workflow_.ops[k];
       const bool source = op.is_source();
-      const bool lasts = std::any_of(op.outputs.begin(), op.outputs.end(), [&](const TensorDesc& t) {
-        return !ended.contains(t.id) || shown.contains(t.id);
-      });
+      const bool lasts = std::ranges::any_of(
+          op.outputs, [&](const TensorDesc& t) { return !ended.contains(t.id) || shown.contains(t.id); });
       if (op.home >= 0 || op.replicated) {
         for (TaskNumber n = tasks.first; n < tasks.end; ++n)
           pin(n, op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "runtime/plan/region/choices.h"
+#include "runtime/plan/schedules/placed_tasks.h"
 #include "runtime/plan/schedules/schedule.h"
-#include "runtime/plan/schedules/task_loads.h"
 
 namespace tdsl::plan {
 
@@ -105,7 +105,7 @@ class PatternSchedule {
       ++right[blocks.back().task];
     }
     const auto once = [](const std::map<TaskNumber, int>& count) {
-      return std::all_of(count.begin(), count.end(), [](const auto& block) { return block.second == 1; });
+      return std::ranges::all_of(count, [](const auto& block) { return block.second == 1; });
     };
     return {once(left), once(right)};
   }

@@ -1,9 +1,7 @@
 #include "runtime/plan/schedules/program_plans.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace tdsl::plan {
@@ -81,7 +79,7 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Sch
 
 /// The alternative of a schedule, or the end iterator.
 std::vector<Alternative>::iterator named(std::vector<Alternative>& all, const Schedule& schedule) {
-  return std::find_if(all.begin(), all.end(), [&](const Alternative& a) { return a.name == schedule.name; });
+  return std::ranges::find_if(all, [&](const Alternative& a) { return a.name == schedule.name; });
 }
 
 std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }

@@ -29,7 +29,7 @@ std::optional<Alternative> searched_plan(const Region& region, const PlanInputs&
                                          std::optional<FoundPlan>& searched) {
   std::vector<FoundPlan>& found = meshes.found;
   if (found.empty()) return std::nullopt;
-  const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
+  const bool any = std::ranges::any_of(found, [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
   // The first may have copies, about which the model is most optimistic: the second is the reference.

@@ -147,7 +147,7 @@ class MultiplierSearch {
     const double cost = network_.cost(values);
     const double scale = cost > 0 && cost != kForbidden ? cost : typical_cost(network_);
     const double grow = best_.fits || 3 * best_.solves < 2 * limits_.solves ? kGrow : kGrowAtLast;
-    nothing_binds_ = all_fit && std::all_of(multipliers_.begin(), multipliers_.end(), [](double m) { return m == 0; });
+    nothing_binds_ = all_fit && std::ranges::all_of(multipliers_, [](double m) { return m == 0; });
     for (std::size_t p = 0; p < multipliers_.size(); ++p) {
       double& multiplier = multipliers_[p];
       if (all_fit) {

@@ -11,8 +11,7 @@ namespace {
 
 /// Costs must be comparable: NaN is rejected.
 void check_costs(const std::vector<double>& cost) {
-  TDSL_CHECK(std::all_of(cost.begin(), cost.end(), [](double c) { return c >= 0; }),
-             "a cost is negative or not a number");
+  TDSL_CHECK(std::ranges::all_of(cost, [](double c) { return c >= 0; }), "a cost is negative or not a number");
 }
 
 void add_to(std::vector<double>& sum, const std::vector<double>& cost) {

@@ -138,7 +138,7 @@ class MoveFit {
 bool moves_blocks(const Op& op, const OpPlan& plan, const TensorLookup& tensors) {
   const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
   return plan.housing.home == Home::kDisk || is_away(op.base) ||
-         std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); });
+         std::ranges::any_of(op.reads, [&](const Access& access) { return is_away(access.tensor); });
 }
 
 void fit_moves(const Op& op, OpPlan& plan, const TensorLookup& tensors, double room, const PlanInputs& inputs) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/planner.h"
 

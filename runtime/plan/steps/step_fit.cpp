@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/space/block_map.h"
 
 namespace tdsl::plan {
@@ -145,13 +144,13 @@ double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& i
 
 Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, const TensorLookup& tensors, Index rank,
                           const PlanInputs& inputs) {
-  const bool again = std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
+  const bool again = std::ranges::any_of(op.reads, [&](const Access& access) {
     return std::any_of(op.reads.data(), &access,
                        [&](const Access& earlier) { return earlier.tensor == access.tensor; });
   });
   if (!again) return cost.step_bytes;
   Estimate all{0, cost.bytes_expected, cost.bytes_received.hi};
-  if (std::any_of(plan.super_block.begin(), plan.super_block.end(), [](Index edge) { return edge > 0; })) {
+  if (std::ranges::any_of(plan.super_block, [](Index edge) { return edge > 0; })) {
     OpPlan together = plan;
     std::fill(together.super_block.begin(), together.super_block.end(), 0);
     const Cost once = cost_of(op, together, tensors, rank, inputs.machine, inputs.threads);

@@ -123,14 +123,14 @@ Index TaskSpace::first_panel(Index rank) const {
     Index sharing = 1;
     for (int d = 0; d < op_.out_rank(); ++d) {
       const int out = op_.out[idx(d)].label;
-      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(),
-                                         [out](const DimAccess& dim) { return mentions(dim, out); });
+      const bool mentioned =
+          std::ranges::any_of(access.dims, [out](const DimAccess& dim) { return mentions(dim, out); });
       if (!mentioned) sharing *= plan_.space.grid_dims()[idx(d)].size();
     }
     if (sharing >= least_tree) return 0;
     // In A @ A a box is requested through both accesses.
     const auto is_same = [&](const Access& other) { return other.tensor == access.tensor; };
-    if (std::count_if(op_.reads.begin(), op_.reads.end(), is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
+    if (std::ranges::count_if(op_.reads, is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
     if (tensors_(access.tensor).desc.sized()) return 0;  // its blocks are kept for later panels
     const Distribution& where = tensors_(access.tensor).distribution;
     for (int d = 0; d < where.rank(); ++d) {

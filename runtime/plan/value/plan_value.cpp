@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/plan/op.h"
-
 namespace tdsl::plan {
 
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "runtime/plan/region/choices.h"
 #include "runtime/plan/space/canonical.h"

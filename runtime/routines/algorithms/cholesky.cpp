@@ -5,11 +5,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::OpBuilder;
-using plan::OpClass;
-using plan::whole;
-
 class Cholesky : private Steps {
  public:
   using Steps::Steps;

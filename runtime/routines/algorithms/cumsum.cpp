@@ -7,11 +7,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::DimAccess;
-using plan::OpBuilder;
-using plan::OpClass;
-
 /// Maximum number of independently summed blocks per line.
 constexpr Index kLineBlocks = 64;
 

@@ -4,12 +4,6 @@
 
 namespace tdsl::rt::routines {
 
-using plan::at;
-using plan::fixed;
-using plan::OpBuilder;
-using plan::OpClass;
-using plan::whole;
-
 Elimination::Eliminated Elimination::eliminate(TensorHandle s, Index columns, bool stops) {
   const Index m = s.extent(0);
   one_panel_ahead(m, block_width(columns));

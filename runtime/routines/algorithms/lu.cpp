@@ -7,10 +7,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::OpBuilder;
-using plan::OpClass;
-
 class Lu : private Elimination {
  public:
   using Elimination::Elimination;

@@ -9,11 +9,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::fixed;
-using plan::OpBuilder;
-using plan::OpClass;
-
 /// Estimated comparisons per element.
 constexpr double kSortFlops = 40;
 
@@ -133,7 +128,7 @@ class OneRank : private Steps {
   TensorHandle packed(KernelName kernel, const Sizes& shape, double flops) {
     const std::string& operand_name = operand(0).state().desc.name;
     const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    const bool short_name = operand_name.size() <= 16 && std::all_of(operand_name.begin(), operand_name.end(), plain);
+    const bool short_name = operand_name.size() <= 16 && std::ranges::all_of(operand_name, plain);
     return one_task(std::string(name_of(call_.routine)) + "_of_" + (short_name ? operand_name : "operand"), kernel,
                     shape, flops);
   }

@@ -7,12 +7,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::DimAccess;
-using plan::fixed;
-using plan::OpBuilder;
-using plan::OpClass;
-using plan::whole;
 using record::Known;
 
 /// Maximum number of row blocks of a tall matrix: more than the number of ranks such a matrix is worth.

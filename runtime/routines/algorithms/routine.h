@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "runtime/routines/algorithms/caller.h"
-#include "runtime/routines/algorithms/site.h"
 
 // Recording of library routines, for emitted programs (runtime/routines/calls.h) and for `tdslc explain`.
 //

@@ -5,11 +5,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::fixed;
-using plan::OpBuilder;
-using plan::OpClass;
-
 class Solve : private Elimination {
  public:
   using Elimination::Elimination;

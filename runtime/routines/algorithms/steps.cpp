@@ -6,10 +6,6 @@
 
 namespace tdsl::rt::routines {
 
-using plan::at;
-using plan::OpBuilder;
-using plan::OpClass;
-
 std::string Steps::name(std::size_t k, std::string_view otherwise) const {
   const std::string& given = call_.results[k].name;
   return given.empty() ? std::string(otherwise) : given;

@@ -9,6 +9,13 @@
 
 namespace tdsl::rt::routines {
 
+using plan::at;
+using plan::DimAccess;
+using plan::fixed;
+using plan::OpBuilder;
+using plan::OpClass;
+using plan::whole;
+
 /// Building blocks of the algorithms. Recording places are numbered by hand: `place` is the number within the call.
 class Steps {
  public:

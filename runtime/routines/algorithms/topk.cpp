@@ -7,11 +7,6 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-using plan::at;
-using plan::OpBuilder;
-using plan::OpClass;
-using plan::whole;
-
 constexpr Index kMostBlocks = 64;
 /// Estimated comparisons per element.
 constexpr double kFlops = 40;

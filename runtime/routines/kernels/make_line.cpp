@@ -1,6 +1,5 @@
 #include "runtime/real_types.h"
 #include "runtime/routines/kernels/line.h"
-#include "runtime/routines/kernels/line_elements.h"
 #include "runtime/routines/kernels/make.h"
 
 namespace tdsl::rt::routines {

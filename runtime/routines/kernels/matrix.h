@@ -28,7 +28,7 @@ namespace tdsl::rt::routines::kernels {
 
 template <class T>
 void require_finite(const Columns<T>& a, SourceLine place, const char* routine) {
-  const bool finite = std::all_of(a.elements.begin(), a.elements.end(), [](T x) { return std::isfinite(x); });
+  const bool finite = std::ranges::all_of(a.elements, [](T x) { return std::isfinite(x); });
   if (!finite) stop(place, routine, "the matrix has elements that are not finite");
 }
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/app/session/panels.h"
+#include "runtime/app/session/stored_tiles.h"
 
 namespace tdsl::tests {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/app/checkpoint/checkpoint_bases.h"
+#include "runtime/app/checkpoint/checkpoints.h"
 #include "runtime/app/session/stored_blocks.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/kernels/copy.h"

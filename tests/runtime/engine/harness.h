@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/app/options/count_check.h"
+#include "runtime/app/report/statistics.h"
 #include "runtime/app/session/session_impl.h"
 #include "runtime/base/environment.h"
 #include "runtime/emitted.h"

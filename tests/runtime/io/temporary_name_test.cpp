@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/io/output_file.h"
-#include "runtime/io/temporary_name.h"
+#include "runtime/io/temporaries.h"
 #include "tests/runtime/temporary_folder.h"
 
 using namespace tdsl::rt;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/at_level.h"
 #include "runtime/kernels/lanes.h"
+#include "runtime/kernels/simd_level.h"
 
 namespace tdsl::tests::vector_math {
 

@@ -1,7 +1,7 @@
 #include <numeric>
 
-#include "ir/algebra/arrivals.h"
 #include "ir/algebra/block.h"
+#include "ir/algebra/places.h"
 #include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/support.h"
 

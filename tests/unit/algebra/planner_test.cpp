@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "codegen/relations/relations.h"
-#include "ir/algebra/arrivals.h"
 #include "ir/algebra/check/infer.h"
+#include "ir/algebra/places.h"
 #include "runtime/plan/region/plan_price.h"
 #include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/support.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/algebra/oracle/rebuild.h"
 #include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests {
@@ -41,7 +42,7 @@ class RandomAlgebra {
   /// The expression on sites: inputs have arbitrary layouts; operands are moved at random where that is correct,
   /// otherwise by Table 1.
   algebra::Expr plan(const algebra::Expr& e, int axes = 1) {
-    return pool_.rebuild(e, [&](const algebra::Node& node, std::vector<algebra::Expr> operands) {
+    return rebuild(e, [&](const algebra::Node& node, std::vector<algebra::Expr> operands) {
       if (const auto* input = std::get_if<algebra::Input>(&node.op)) {
         algebra::Input there = *input;
         there.layout = layout(input->frontier.size(), axes, true);

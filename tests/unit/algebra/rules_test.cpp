@@ -5,6 +5,7 @@
 
 #include "tests/unit/algebra/oracle/paper_cost.h"
 #include "tests/unit/algebra/oracle/reachable.h"
+#include "tests/unit/algebra/oracle/rebuild.h"
 #include "tests/unit/algebra/random.h"
 #include "tests/unit/thinned.h"
 
@@ -237,7 +238,7 @@ TEST_CASE("algebra rules: R2-7 drops a shuffle after a join that has brought its
       with_inputs(pool, "loose", "loose", both + "%6 = local aggregate %5 keep [0] by add result \"\" %6");
   CHECK(verify(needs_shuffle).empty());
   const Expr shuffle = needs_shuffle->operands[0];
-  CHECK(verify(pool.replace(needs_shuffle, shuffle, shuffle->operands[0])).size() == 1);
+  CHECK(verify(replace(pool, needs_shuffle, shuffle, shuffle->operands[0])).size() == 1);
 }
 
 TEST_CASE("algebra rules: a layout stays where a consumer relies on it") {
@@ -249,7 +250,7 @@ TEST_CASE("algebra rules: a layout stays where a consumer relies on it") {
   const Expr sum = e->operands[0];
   const std::vector<Expr> dropped = applied(rule_named("R2-4"), pool, sum);
   CHECK(dropped.size() == 1);
-  CHECK_FALSE(pool.replace(e, sum, dropped[0])->sound);
+  CHECK_FALSE(replace(pool, e, sum, dropped[0])->sound);
   for (const Found& found : reachable(pool, e).plans) CHECK(verify(found.plan) == std::vector<std::string>{});
 }
 

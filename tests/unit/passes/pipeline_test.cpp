@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "ir/graph/check.h"
-#include "passes/lifetimes.h"
 #include "passes/passes.h"
 #include "tests/unit/passes/support.h"
 
@@ -130,33 +129,4 @@ TEST_CASE("passes: loops over whole tensors stay without a warning") {
     (void)passes::loops_to_algebra(ir::parse(head + body + "}\noutput \"x\" %4\noutput \"y\" %5\n"), noted);
     CHECK(noted.warnings().size() == (alone ? 1 : 0));
   }
-}
-
-TEST_CASE("passes: lifetimes end at the last use, nested regions included") {
-  const ir::Program program = ir::parse(
-      "program \"t\"\n"
-      "%0:i64 \"n\" = dimension \"n\"\n"
-      "%1:f64[%0] = input \"x\"\n"
-      "%2:i64 = compute [] (0)\n"
-      "%3:i64 = compute [] (3)\n"
-      "%4:f64[%0] = compute [i in 0..%0] (exp(%1[i]))\n"
-      "%5:f64[%0] = compute [i in 0..%0] (neg(%1[i]))\n"
-      "%6:f64[%0] = for %2..%3 by 1 with (%1) do (%7:i64, %8:f64[%0]) {\n"
-      "  %9:f64[%0] = compute [i in 0..%0] (mul(%8[i], 2.0))\n"
-      "  %10:f64[%0] = compute [i in 0..%0] (add(%9[i], %4[i]))\n"
-      "  yield %10\n"
-      "}\n"
-      "output \"y\" %6\n");
-  tests::check_verified(program);
-  const passes::Lifetimes table = passes::lifetimes(program);
-  using Values = std::vector<ir::ValueId>;
-  const auto& nodes = program.body.nodes;
-  CHECK(table.after(nodes[3]).empty());
-  CHECK(table.after(nodes[5]) == Values{{5}});
-  CHECK(table.after(nodes[6]) == Values{{1}, {2}, {3}, {4}});
-  CHECK(table.after(nodes[7]) == Values{{0}, {6}});
-  const ir::Region& body = std::get<ir::For>(nodes[6].op).body;
-  CHECK(table.on_entry(body) == Values{{7}});
-  CHECK(table.after(body.nodes[0]) == Values{{8}});
-  CHECK(table.after(body.nodes[1]) == Values{{9}});
 }

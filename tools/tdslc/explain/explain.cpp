@@ -9,7 +9,6 @@
 
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/session/entry_memory.h"
-#include "runtime/app/session/row_bins.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
@@ -19,7 +18,6 @@
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/explain/plan_output.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/report_request.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "runtime/app/options/options.h"
 #include "tools/tdslc/command_line.h"
 #include "tools/tdslc/explain/plan_report.h"
 #include "tools/tdslc/front.h"
@@ -9,6 +10,12 @@
 // Output formats of `explain`: text, JSON, and Graphviz.
 
 namespace tdsl::tools {
+
+/// Parses the planning options with the executable's own parser.
+[[nodiscard]] rt::AppOptions options_of(const CommandLine& line, const ir::Program& program);
+/// The report request of `explain`; sizes come from the given input files.
+[[nodiscard]] ReportRequest request_of(const CommandLine& line, const Front& front,
+                                       const codegen::FamilyProgram& families, const rt::AppOptions& options);
 
 [[nodiscard]] std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front);
 [[nodiscard]] std::string json_of(const PlanReport& report, const Front& front);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -36,40 +37,27 @@ class SiteReader {
 
   /// False if the key is unknown.
   bool set(std::string_view key) {
-    if (key == "partition")
-      site_.partition = plain();
-    else if (key == "account")
-      site_.account = plain();
-    else if (key == "launcher")
-      site_.launcher = launcher();
-    else if (key == "mpi")
-      site_.mpi = plain();
-    else if (key == "nodes")
-      site_.nodes = count();
-    else if (key == "cores")
-      site_.cores = count();
-    else if (key == "sockets")
-      site_.sockets = count();
-    else if (key == "memory")
-      site_.memory = rt::parse_bytes(value_, place_ + ": memory");
-    else if (key == "max_time")
-      site_.max_time = time();
-    else if (key == "read_rate")
-      site_.read_rate = static_cast<double>(rt::parse_bytes(value_, place_ + ": read_rate"));
-    else if (key == "write_rate")
-      site_.write_rate = static_cast<double>(rt::parse_bytes(value_, place_ + ": write_rate"));
-    else if (key == "scratch")
-      site_.scratch = rt::parse_bytes(value_, place_ + ": scratch");
-    else if (key == "spill_dir")
-      site_.spill_dir = folder();
-    else if (key == "machine")
-      site_.machine = printable();
-    else if (key == "option")
-      site_.options.push_back(option());
-    else if (key == "setup")
-      site_.setup.push_back(printable());
-    else
-      return false;
+    using Setter = void (*)(SiteReader&);
+    static const std::map<std::string_view, Setter> kSetters = {
+        {"partition", [](SiteReader& r) { r.site_.partition = r.plain(); }},
+        {"account", [](SiteReader& r) { r.site_.account = r.plain(); }},
+        {"launcher", [](SiteReader& r) { r.site_.launcher = r.launcher(); }},
+        {"mpi", [](SiteReader& r) { r.site_.mpi = r.plain(); }},
+        {"nodes", [](SiteReader& r) { r.site_.nodes = r.count(); }},
+        {"cores", [](SiteReader& r) { r.site_.cores = r.count(); }},
+        {"sockets", [](SiteReader& r) { r.site_.sockets = r.count(); }},
+        {"memory", [](SiteReader& r) { r.site_.memory = r.bytes("memory"); }},
+        {"max_time", [](SiteReader& r) { r.site_.max_time = r.time(); }},
+        {"read_rate", [](SiteReader& r) { r.site_.read_rate = static_cast<double>(r.bytes("read_rate")); }},
+        {"write_rate", [](SiteReader& r) { r.site_.write_rate = static_cast<double>(r.bytes("write_rate")); }},
+        {"scratch", [](SiteReader& r) { r.site_.scratch = r.bytes("scratch"); }},
+        {"spill_dir", [](SiteReader& r) { r.site_.spill_dir = r.folder(); }},
+        {"machine", [](SiteReader& r) { r.site_.machine = r.printable(); }},
+        {"option", [](SiteReader& r) { r.site_.options.push_back(r.option()); }},
+        {"setup", [](SiteReader& r) { r.site_.setup.push_back(r.printable()); }}};
+    const auto found = kSetters.find(key);
+    if (found == kSetters.end()) return false;
+    found->second(*this);
     return true;
   }
 
@@ -77,6 +65,7 @@ class SiteReader {
   [[noreturn]] void wrong(const std::string& expected) const {
     site_error(fmt::format("{}: `{}`: {} is expected", place_, value_, expected));
   }
+  [[nodiscard]] std::int64_t bytes(const char* key) const { return rt::parse_bytes(value_, place_ + ": " + key); }
   [[nodiscard]] std::string plain() const {
     if (!is_plain(value_)) wrong("a name without blanks and quotes");
     return value_;

@@ -12,9 +12,9 @@
 #include "runtime/io/text_file.h"
 #include "runtime/plan/region/plan_price.h"
 #include "runtime/record/start.h"
+#include "tools/tdslc/explain/plan_output.h"
 #include "tools/tdslc/job/elements.h"
 #include "tools/tdslc/job/loops.h"
-#include "tools/tdslc/report_request.h"
 
 namespace tdsl::tools {
 

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "runtime/app/options/options.h"
-#include "runtime/io/text_file.h"
 #include "tools/build/interrupts.h"
 #include "tools/build/output_file.h"
 #include "tools/build/process.h"

@@ -1,9 +1,11 @@
 #include "tests/unit/algebra/oracle/compile.h"
 
+#include "tests/unit/algebra/oracle/rebuild.h"
+
 namespace tdsl::ir::algebra {
 
 Expr compile(Pool& pool, const Expr& e, const std::function<Layout(const Input&)>& layout_of) {
-  return pool.rebuild(e, [&](const Node& node, std::vector<Expr> operands) {
+  return rebuild(e, [&](const Node& node, std::vector<Expr> operands) {
     if (const auto* input = std::get_if<Input>(&node.op)) {
       Input there = *input;
       there.layout = layout_of(*input);

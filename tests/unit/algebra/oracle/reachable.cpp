@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tests/unit/algebra/oracle/paper_cost.h"
+#include "tests/unit/algebra/oracle/rebuild.h"
 
 namespace tdsl::ir::algebra {
 
@@ -15,19 +16,48 @@ bool is_plan(const Expr& e, const Expr& original) {
          (e->type.holes_are_zero || !original->type.holes_are_zero);
 }
 
-/// The node over other, already settled operands: applies R2-1 exhaustively. It never costs more, and without it
-/// shuffles could accumulate without bound.
-Expr settled(Pool& pool, const Node& node, std::vector<Expr> operands) {
-  const auto* at = std::get_if<Redistribute>(&node.op);
-  if (at != nullptr && as<Redistribute>(operands[0]) != nullptr) operands[0] = operands[0]->operands[0];
-  if (at != nullptr && *operands[0]->type.layout == at->to) return operands[0];
-  return pool.with_operands(node, std::move(operands));
-}
+struct IdsHash {
+  [[nodiscard]] std::size_t operator()(const std::vector<int>& ids) const noexcept {
+    std::size_t hash = ids.size();
+    for (const int id : ids) hash = (hash ^ static_cast<std::size_t>(id)) * 0x100000001b3U;
+    return hash;
+  }
+};
+
+/// Makes nodes over other operands.
+class Settler {
+ public:
+  explicit Settler(Pool& pool) : pool_(pool) {}
+
+  [[nodiscard]] Pool& pool() { return pool_; }
+  /// The node over other, already settled operands: applies R2-1 exhaustively. It never costs more, and without it
+  /// shuffles could accumulate without bound.
+  Expr settled(const Node& node, std::vector<Expr> operands) {
+    const auto* at = std::get_if<Redistribute>(&node.op);
+    if (at != nullptr && as<Redistribute>(operands[0]) != nullptr) operands[0] = operands[0]->operands[0];
+    if (at != nullptr && *operands[0]->type.layout == at->to) return operands[0];
+    return with_operands(node, std::move(operands));
+  }
+
+ private:
+  Expr with_operands(const Node& node, std::vector<Expr> operands) {
+    if (operands == node.operands) return Expr(&node);
+    std::vector<int> ids{node.id};
+    for (const Expr& e : operands) ids.push_back(e->id);
+    const auto [place, first] = made_.try_emplace(std::move(ids));
+    if (first) place->second = pool_.make(node.op, std::move(operands));
+    return place->second;
+  }
+
+  Pool& pool_;
+  /// by ids, which is faster than Pool's search by the text of an operator
+  std::unordered_map<std::vector<int>, Expr, IdsHash> made_;
+};
 
 /// A plan in which nodes are replaced one at a time.
 class Replaced {
  public:
-  Replaced(Pool& pool, const Expr& plan) : pool_(pool), nodes_(nodes_of(std::span(&plan, 1))) {
+  Replaced(Settler& settler, const Expr& plan) : settler_(settler), nodes_(nodes_of(std::span(&plan, 1))) {
     std::unordered_map<int, std::size_t> position;
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       position.emplace(nodes_[k]->id, k);
@@ -46,13 +76,13 @@ class Replaced {
       if (std::ranges::none_of(operands_[k], changed)) continue;
       std::vector<Expr> operands;
       for (const std::size_t operand : operands_[k]) operands.push_back(now[operand]);
-      now[k] = settled(pool_, *nodes_[k], std::move(operands));
+      now[k] = settler_.settled(*nodes_[k], std::move(operands));
     }
     return now.back();
   }
 
  private:
-  Pool& pool_;
+  Settler& settler_;
   std::vector<Expr> nodes_;
   std::vector<std::vector<std::size_t>> operands_;
 };
@@ -60,7 +90,7 @@ class Replaced {
 /// Results of rules on nodes, computed once for all plans that share them.
 class Replacements {
  public:
-  Replacements(Pool& pool, std::span<const Rule* const> rules) : pool_(pool), rules_(rules) {}
+  Replacements(Settler& settler, std::span<const Rule* const> rules) : settler_(settler), rules_(rules) {}
 
   struct Replacement {
     Expr by;
@@ -70,11 +100,11 @@ class Replacements {
     const auto [place, first] = known_.try_emplace(node->id);
     if (first) {
       for (const Rule* rule : rules_) {
-        for (const Expr& by : applied(*rule, pool_, node)) {
+        for (const Expr& by : applied(*rule, settler_.pool(), node)) {
           const auto settle = [this](const Node& n, std::vector<Expr> operands) {
-            return settled(pool_, n, std::move(operands));
+            return settler_.settled(n, std::move(operands));
           };
-          place->second.push_back({pool_.rebuild(by, settle), rule->name});
+          place->second.push_back({rebuild(by, settle), rule->name});
         }
       }
     }
@@ -82,7 +112,7 @@ class Replacements {
   }
 
  private:
-  Pool& pool_;
+  Settler& settler_;
   std::span<const Rule* const> rules_;
   std::unordered_map<int, std::vector<Replacement>> known_;
 };
@@ -91,12 +121,13 @@ class Replacements {
 
 Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<const Rule* const> with) {
   Reachable found;
-  Replacements replacements(pool, with);
+  Settler settler(pool);
+  Replacements replacements(settler, with);
   found.plans.push_back({e, -1, ""});
   std::unordered_set<int> seen{e->id};
   for (std::size_t next = 0; next < found.plans.size(); ++next) {
     const Expr plan = found.plans[next].plan;
-    Replaced replaced(pool, plan);
+    Replaced replaced(settler, plan);
     for (std::size_t at = 0; at < replaced.nodes().size(); ++at) {
       for (const auto& [replacement, rule] : replacements.of(replaced.nodes()[at])) {
         const Expr other = replaced.with(at, replacement);

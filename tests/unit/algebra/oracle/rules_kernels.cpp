@@ -24,6 +24,16 @@ const Map* map_of_blocks(const Expr& e, Expr& operand) {
   return map != nullptr && map->keys.is_identity(operand->type.keys.arity()) ? map : nullptr;
 }
 
+/// `outer` after `inner`.
+KeyFunction compose(const KeyFunction& outer, const KeyFunction& inner) {
+  KeyFunction result;
+  for (const Extent& e : outer.values) {
+    result.values.push_back(e.substitute(
+        [&inner](ValueId dim) { return std::optional<Extent>(inner.values[static_cast<std::size_t>(dim.id)]); }));
+  }
+  return result;
+}
+
 Kernels both(Kernels first, const Kernels& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;

@@ -20,7 +20,10 @@ const Redistribute* moved(const Expr& e, Expr& operand) {
 }
 
 /// A pure shuffle: every tuple goes to one site.
-bool is_shuffle(const Layout& to) { return to.is_once(); }
+bool is_shuffle(const Layout& to) {
+  const auto axes = static_cast<std::size_t>(to.axes());
+  return std::ranges::none_of(all_dims(axes), [&to](int axis) { return to.is_copied(axis); });
+}
 
 /// Without the redistribution on top, if there is one.
 Expr bare(const Expr& e) { return as<Redistribute>(e) != nullptr ? e->operands[0] : e; }
@@ -84,7 +87,7 @@ void aggregate_in_two_phases(Pool& pool, const Expr& e, Results& results) {
   Expr r;
   const Redistribute* at = sum != nullptr ? moved(e->operands[0], r) : nullptr;
   if (at == nullptr || !is_shuffle(at->to) || !subset(at->to.cut_dims(), sum->keep)) return;
-  if (r->type.pieces || !r->type.layout->is_once() || groups_are_together(r->type, sum->keep)) return;
+  if (r->type.pieces || !is_shuffle(*r->type.layout) || groups_are_together(r->type, sum->keep)) return;
   std::vector<std::optional<int>> positions;
   for (const int dim : all_dims(r->type.keys.arity())) positions.push_back(position_of(sum->keep, dim));
   const Expr pieces = pool.aggregate(r, sum->keep, sum->by);

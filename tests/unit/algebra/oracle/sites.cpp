@@ -11,6 +11,14 @@ namespace tdsl::ir::algebra {
 
 namespace {
 
+/// The site with the lowest coordinates that holds the same tuple: `at` with all copied axes set to 0.
+std::size_t first_copy(const Places& places, const Layout& layout, std::size_t at) {
+  Key place = places.coordinates(static_cast<Index>(at));
+  for (int axis = 0; axis < layout.axes(); ++axis)
+    place[static_cast<std::size_t>(axis)] *= layout.is_copied(axis) ? 0 : 1;
+  return places.site(place);
+}
+
 std::vector<Tuples> placed(const Tuples& tuples, const Places& places, const std::string& name, std::size_t sites) {
   std::vector<Tuples> held(sites);
   for (const auto& [key, block] : tuples) {
@@ -28,11 +36,11 @@ std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from
   std::vector<Tuples> to(from.size());
   traffic.arrived.assign(from.size(), 0);
   for (std::size_t site = 0; site < from.size(); ++site) {
-    if (before.first_copy(site) != site) continue;
+    if (first_copy(before, *operand.layout, site) != site) continue;
     for (const auto& [key, block] : from[site]) {
       for (const std::size_t target : after.holders(key, 0)) {
         traffic.paper += floats;
-        traffic.arrived[target] += before.first_copy(target) == site ? 0 : floats;
+        traffic.arrived[target] += first_copy(before, *operand.layout, target) == site ? 0 : floats;
         to[target].emplace(key, block);
       }
     }
@@ -103,7 +111,7 @@ std::string misplaced(const std::vector<Tuples>& held, const RelationType& type,
   const Places places(*type.layout, type.keys.frontier(), sites);
   std::map<Key, Index> tuples;  // number of tuples per key, excluding copies
   for (std::size_t site = 0; site < held.size(); ++site) {
-    const std::size_t first = places.first_copy(site);
+    const std::size_t first = first_copy(places, *type.layout, site);
     if (held[site] != held[first]) return fmt::format("sites {} and {} should hold copies", first, site);
     const Key coordinates = places.coordinates(static_cast<Index>(site));
     for (const auto& [key, block] : held[site]) {

@@ -1,6 +1,4 @@
-#include "runtime/app/session/row_bins.h"
-
-#include <algorithm>
+#include "runtime/app/session/entry_memory.h"
 
 namespace tdsl::rt {
 

@@ -1,4 +1,4 @@
-#include "runtime/plan/point_bounds.h"
+#include "runtime/plan/sparsity.h"
 
 #include <algorithm>
 #include <cmath>
