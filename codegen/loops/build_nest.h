@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
 #include "codegen/nest/nest.h"
+#include "codegen/operations/program.h"
 #include "ir/graph/procedure.h"
 #include "runtime/kernels/simd_level.h"
 
 namespace tdsl::codegen {
 
 struct NestRequest {
-  const FamilyProgram& program;
+  const OperationProgram& program;
   std::string name;  ///< name of the function
   ir::SourceRange place;
   std::function<std::string(ValueId)> value_name;  ///< unique C++ name of a host value

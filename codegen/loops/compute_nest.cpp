@@ -4,7 +4,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "codegen/families/describe.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {

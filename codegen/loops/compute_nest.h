@@ -124,7 +124,7 @@ class ComputeNest : public StatementNest {
                                            Place to);
 
   const NestRequest& request_;
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   std::map<ValueId, ValueId> captures_;
   std::vector<ValueId> captured_;         ///< see BuiltNest
   std::vector<std::string> label_names_;  ///< of the Compute, for messages

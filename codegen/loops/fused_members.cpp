@@ -2,10 +2,10 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/families/vector_forms.h"
 #include "codegen/loops/blocking.h"
 #include "codegen/loops/fused_nest_builder.h"
 #include "codegen/loops/matrix_product.h"
+#include "codegen/operations/vector_forms.h"
 #include "ir/graph/group.h"
 
 namespace tdsl::codegen {

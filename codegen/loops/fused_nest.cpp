@@ -2,9 +2,9 @@
 #include <numeric>
 #include <set>
 
-#include "codegen/families/describe.h"
 #include "codegen/loops/fused_nest_builder.h"
 #include "codegen/loops/matrix_product.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/group.h"
 
 namespace tdsl::codegen {

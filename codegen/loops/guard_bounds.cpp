@@ -76,7 +76,7 @@ constexpr std::int64_t kLargestSlope = 1 << 10;
 
 class Finder {
  public:
-  Finder(const FamilyProgram& program, const ComputeKernel& kernel, ValueId target)
+  Finder(const OperationProgram& program, const ComputeKernel& kernel, ValueId target)
       : program_(program),
         kernel_(kernel),
         target_(target),
@@ -162,7 +162,7 @@ class Finder {
         values, [&](ValueId v) { return std::ranges::find(shape, Extent::of(v)) == shape.end(); }));
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const ComputeKernel& kernel_;
   ValueId target_;
   ir::Inequalities inequalities_;
@@ -170,7 +170,7 @@ class Finder {
 
 }  // namespace
 
-PointBounds point_bounds(const FamilyProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
+PointBounds point_bounds(const OperationProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
                          ValueId target) {
   const ir::Compute& c = kernel.compute;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
@@ -35,7 +35,7 @@ struct PointBounds {
 
 /// Bounds of a result with two out labels that start at 0; none for others. Points outside the bounds may be skipped:
 /// no check fails there.
-[[nodiscard]] PointBounds point_bounds(const FamilyProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
-                                       ValueId target);
+[[nodiscard]] PointBounds point_bounds(const OperationProgram& program, const RecordedOp& op,
+                                       const ComputeKernel& kernel, ValueId target);
 
 }  // namespace tdsl::codegen

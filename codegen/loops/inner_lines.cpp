@@ -67,7 +67,7 @@ class InnerLines {
 
 }  // namespace
 
-std::map<SourcePlace, std::set<SourcePlace>> inner_lines(const FamilyProgram& program) {
+std::map<SourcePlace, std::set<SourcePlace>> inner_lines(const OperationProgram& program) {
   InnerLines found;
   found.visit(program.steps);
   return std::move(found.lines);

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
@@ -18,6 +18,6 @@ struct SourcePlace {
 
 /// For kernels that compute floating-point values of other lines than their operation's, which never exist as blocks:
 /// those lines, by the operation's line.
-[[nodiscard]] std::map<SourcePlace, std::set<SourcePlace>> inner_lines(const FamilyProgram& program);
+[[nodiscard]] std::map<SourcePlace, std::set<SourcePlace>> inner_lines(const OperationProgram& program);
 
 }  // namespace tdsl::codegen

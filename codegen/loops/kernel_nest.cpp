@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/families/describe.h"
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::codegen {

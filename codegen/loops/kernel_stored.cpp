@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <span>
 
-#include "codegen/families/describe.h"
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
@@ -78,7 +78,7 @@ void KernelNestBuilder::dense_loops(std::size_t depth, std::optional<ValueId> to
 namespace {
 
 /// True if the expression reads elements of compressed tensors only and does not depend on the labels.
-bool depends_on_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
+bool depends_on_stored(const OperationProgram& program, const Expr& part, std::span<const int> labels) {
   bool reads = false;
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
   ir::for_each_read(part, [&](const ir::Read& r) {

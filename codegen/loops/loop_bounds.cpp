@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/families/host_values.h"
+#include "codegen/operations/host_values.h"
 #include "ir/graph/affine.h"
 
 namespace tdsl::codegen {

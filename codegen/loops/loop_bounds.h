@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "codegen/families/host_values.h"
 #include "codegen/loops/loop_nest_builder.h"
+#include "codegen/operations/host_values.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"

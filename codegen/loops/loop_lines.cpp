@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "codegen/families/vector_forms.h"
 #include "codegen/loops/loop_nest_builder.h"
+#include "codegen/operations/vector_forms.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"

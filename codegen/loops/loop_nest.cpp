@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "codegen/families/describe.h"
 #include "codegen/loops/loop_nest_builder.h"
+#include "codegen/operations/describe.h"
 
 namespace tdsl::codegen {
 
 namespace {
 
-ir::Program types_of(const FamilyProgram& program) {
+ir::Program types_of(const OperationProgram& program) {
   ir::Program p;
   p.values = program.values;
   return p;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 

@@ -1,9 +1,9 @@
 #include "codegen/loops/program_nests.h"
 
-#include "codegen/families/describe.h"
 #include "codegen/loops/build_nest.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/verify.h"
+#include "codegen/operations/describe.h"
 
 namespace tdsl::codegen {
 
@@ -11,7 +11,7 @@ namespace {
 
 class ProgramNests {
  public:
-  explicit ProgramNests(const FamilyProgram& program) : program_(program) {}
+  explicit ProgramNests(const OperationProgram& program) : program_(program) {}
 
   std::vector<nest::Nest> run() {
     steps(program_.steps);
@@ -45,12 +45,12 @@ class ProgramNests {
     return {program_, std::move(name), place, [this](ValueId v) { return title_of(program_, v); }};
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   std::vector<nest::Nest> nests_;
 };
 
 }  // namespace
 
-std::vector<nest::Nest> nests_of(const FamilyProgram& program) { return ProgramNests(program).run(); }
+std::vector<nest::Nest> nests_of(const OperationProgram& program) { return ProgramNests(program).run(); }
 
 }  // namespace tdsl::codegen

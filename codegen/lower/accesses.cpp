@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/families/describe.h"
 #include "codegen/lower/premises.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 #include "runtime/plan/factorise.h"
@@ -44,7 +44,7 @@ bool merge(SymbolicAccess& into, const SymbolicAccess& other, bool exactly) {
 
 class AccessFinder {
  public:
-  AccessFinder(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range)
+  AccessFinder(ProgramBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range)
       : builder_(builder), op_(op), kernel_(kernel), range_(range), labels_(indices_of(op)), premises_(builder, op) {
     for (const ir::Label& l : labels_) names_.push_back(l.name);
   }
@@ -182,7 +182,7 @@ class AccessFinder {
             name));
   }
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   RecordedOp& op_;
   ComputeKernel& kernel_;
   SourceRange range_;
@@ -195,7 +195,7 @@ class AccessFinder {
 
 }  // namespace
 
-void find_accesses(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range, bool separate) {
+void find_accesses(ProgramBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range, bool separate) {
   AccessFinder(builder, op, kernel, range).run(separate);
 }
 
@@ -205,7 +205,7 @@ namespace {
 /// range that begins at 0.
 class SizeFacts {
  public:
-  SizeFacts(const FamilyProgram& program, const std::vector<ir::Label>& labels) : labels_(labels) {
+  SizeFacts(const OperationProgram& program, const std::vector<ir::Label>& labels) : labels_(labels) {
     for (const auto& [v, name] : program.declarations.dimensions) sizes_.insert(v);
   }
 
@@ -241,7 +241,7 @@ class SizeFacts {
 
 }  // namespace
 
-void check_affine(FamilyBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
+void check_affine(ProgramBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
                   const Extent& extent, const std::string& text, SourceRange range) {
   if (ir::provably_inside(form, labels, extent) || SizeFacts(builder.program(), labels).inside(form, extent)) return;
   builder.add(range, SubscriptStep{form, labels, extent, text});

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/families/family_builder.h"
+#include "codegen/operations/builder.h"
 
 namespace tdsl::codegen {
 
@@ -9,10 +9,10 @@ namespace tdsl::codegen {
 /// Reads of one tensor whose subscripts differ by small compile-time constants become one access; with `separate`
 /// (contractions) every read has its own access. Non-affine subscripts access the whole dimension, with a warning
 /// [gathered], or a GathersStep if sizes are unknown at compile time.
-void find_accesses(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range, bool separate);
+void find_accesses(ProgramBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range, bool separate);
 
 /// Adds a check of an affine subscript unless it is provably in bounds at compile time.
-void check_affine(FamilyBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
+void check_affine(ProgramBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
                   const Extent& extent, const std::string& text, SourceRange range);
 
 }  // namespace tdsl::codegen

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "codegen/families/describe.h"
 #include "codegen/lower/accesses.h"
+#include "codegen/operations/describe.h"
 
 namespace tdsl::codegen {
 
 namespace {
 
 /// Factors may be parts of larger tensors. Adds checks that the tensors are large enough, unless that is known.
-void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const Extent& rows, const Extent& columns,
+void check_factor(ProgramBuilder& builder, const ir::Chain::Factor& factor, const Extent& rows, const Extent& columns,
                   SourceRange range) {
   const std::vector<ir::Label> labels = {{"i", Extent(0), rows}, {"j", Extent(0), columns}};
   const std::vector<Extent> shape = builder.type(factor.tensor).shape;
@@ -24,7 +24,7 @@ void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const
 
 }  // namespace
 
-void lower_chain(FamilyBuilder& builder, const ir::Node& node, const ir::Chain& chain) {
+void lower_chain(ProgramBuilder& builder, const ir::Node& node, const ir::Chain& chain) {
   ChainStep step;
   step.target = builder.resolve(node.results[0]);
   for (const ir::Chain::Factor& f : chain.factors)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/family_builder.h"
+#include "codegen/operations/builder.h"
 #include "ir/analysis/contraction.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"
@@ -17,13 +17,13 @@ namespace tdsl::codegen {
 /// Floating-point operations of one evaluation, without subscripts.
 [[nodiscard]] double flops_of(const Expr& e);
 /// The node's Compute with values of the operation program, except for its base.
-[[nodiscard]] ir::Compute resolved(FamilyBuilder& builder, const ir::Node& node, const ir::Compute& compute);
+[[nodiscard]] ir::Compute resolved(ProgramBuilder& builder, const ir::Node& node, const ir::Compute& compute);
 
 /// Lowers one result of a Compute to one or more operations. The Compute has one body and resolved values. Each part of
 /// the lowering has its own file.
 class ComputeLowering {
  public:
-  ComputeLowering(FamilyBuilder& builder, ValueId target, ir::Compute compute, SourceRange range)
+  ComputeLowering(ProgramBuilder& builder, ValueId target, ir::Compute compute, SourceRange range)
       : builder_(builder),
         target_(target),
         compute_(std::move(compute)),
@@ -83,7 +83,7 @@ class ComputeLowering {
   /// Adds the labels, subscripts and checks of the lookup that is part of the operation.
   void inline_lookup(RecordedOp& op, ComputeKernel& kernel);
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   ValueId target_;
   ir::Compute compute_;
   SourceRange range_;

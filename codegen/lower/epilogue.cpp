@@ -9,7 +9,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-OperationStep operation_of(FamilyBuilder& builder, const ir::Node& node, ValueId target) {
+OperationStep operation_of(ProgramBuilder& builder, const ir::Node& node, ValueId target) {
   return ComputeLowering(builder, builder.resolve(target), resolved(builder, node, std::get<ir::Compute>(node.op)),
                          node.range)
       .operation();
@@ -30,7 +30,7 @@ OperationStep with_first(const OperationStep& map, std::size_t k) {
 
 }  // namespace
 
-void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) {
+void lower_epilogue(ProgramBuilder& builder, const ir::Node& node, const ir::Fused& fused) {
   const ir::Node& first = fused.body.nodes[0];
   const OperationStep product = operation_of(builder, first, first.results[0]);
   const OperationStep map = operation_of(builder, fused.body.nodes[1], node.results[0]);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codegen/families/describe.h"
+#include "codegen/operations/describe.h"
 
 namespace tdsl::codegen {
 
@@ -12,7 +12,7 @@ namespace {
 
 class ForeignLowering {
  public:
-  ForeignLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine)
+  ForeignLowering(ProgramBuilder& builder, const ir::Node& node, const ir::Routine& routine)
       : builder_(builder), node_(node), routine_(routine) {}
 
   void run() {
@@ -49,7 +49,7 @@ class ForeignLowering {
     return size_of(v);
   }
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   const ir::Node& node_;
   const ir::Routine& routine_;
   LoopStep step_;
@@ -57,7 +57,7 @@ class ForeignLowering {
 
 }  // namespace
 
-void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
+void lower_foreign(ProgramBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
   ForeignLowering(builder, node, routine).run();
 }
 

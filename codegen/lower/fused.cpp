@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/families/describe.h"
 #include "codegen/loops/matrix_product.h"
 #include "codegen/lower/compute_lowering.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
@@ -20,7 +20,7 @@ using Member = FusedKernel::Member;
 
 class FusedLowering {
  public:
-  FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused)
+  FusedLowering(ProgramBuilder& builder, const ir::Node& node, const ir::Fused& fused)
       : builder_(builder), node_(node), fused_(fused) {}
 
   void run() {
@@ -210,7 +210,7 @@ class FusedLowering {
     return text.size() <= 48 ? text : "temporary";
   }
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   const ir::Node& node_;
   const ir::Fused& fused_;
   Extent size_;  ///< of the packed results
@@ -220,7 +220,7 @@ class FusedLowering {
 
 }  // namespace
 
-void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) {
+void lower_fused(ProgramBuilder& builder, const ir::Node& node, const ir::Fused& fused) {
   FusedLowering(builder, node, fused).run();
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_values.h"
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/lower/accesses.h"
 #include "codegen/lower/compute_lowering.h"
+#include "codegen/operations/describe.h"
+#include "codegen/operations/host_values.h"
 #include "ir/analysis/combined.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
@@ -312,7 +312,7 @@ bool divides_sizes(const Expr& e) {
 
 }  // namespace
 
-Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
+Compute resolved(ProgramBuilder& builder, const ir::Node& node, const Compute& compute) {
   Compute one = compute;
   one.bodies = {builder.rewritten(compute.bodies[0])};
   one.guard = builder.rewritten(compute.guard);
@@ -334,7 +334,7 @@ Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& co
   return one;
 }
 
-void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& compute) {
+void lower_compute(ProgramBuilder& builder, const ir::Node& node, const Compute& compute) {
   TDSL_CHECK(node.results.size() == 1, "an operation has one result");
   Compute one = resolved(builder, node, compute);
   const ValueId target = builder.resolve(node.results[0]);

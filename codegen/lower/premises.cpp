@@ -44,7 +44,7 @@ std::optional<ir::BinaryOp> opposite(ir::BinaryOp op) {
 
 }  // namespace
 
-Premises::Premises(FamilyBuilder& builder, const RecordedOp& op) : builder_(builder), labels_(indices_of(op)) {
+Premises::Premises(ProgramBuilder& builder, const RecordedOp& op) : builder_(builder), labels_(indices_of(op)) {
   for (const SymbolicLabel& l : op.labels) {
     if (!l.from_data) positive_.push_back({{}, l.range.hi - l.range.lo - Extent(1)});
   }

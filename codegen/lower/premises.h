@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/families/family_builder.h"
+#include "codegen/operations/builder.h"
 
 namespace tdsl::codegen {
 
@@ -14,7 +14,7 @@ namespace tdsl::codegen {
 /// small numbers, combined by `&&`, `||` and `!`: the arithmetic of others may wrap around.
 class Premises {
  public:
-  Premises(FamilyBuilder& builder, const RecordedOp& op);
+  Premises(ProgramBuilder& builder, const RecordedOp& op);
 
   /// Assumes that `condition` is `value`, until `forget` with the previous `size`.
   void assume(const Expr& condition, bool value);
@@ -35,7 +35,7 @@ class Premises {
   void compare(ir::BinaryOp op, const AffineForm& left, const AffineForm& right);
   void differ(const AffineForm& left, const AffineForm& right);
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   std::vector<ir::Label> labels_;
   std::vector<AffineForm> positive_;  ///< forms that are at least 0
   std::map<ValueId, std::optional<std::int64_t>> turns_;

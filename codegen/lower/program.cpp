@@ -6,9 +6,6 @@
 #include <functional>
 #include <set>
 
-#include "codegen/families/family_builder.h"
-#include "codegen/families/knowledge.h"
-#include "codegen/families/releases.h"
 #include "codegen/lower/chain.h"
 #include "codegen/lower/epilogue.h"
 #include "codegen/lower/foreign.h"
@@ -16,7 +13,10 @@
 #include "codegen/lower/operation.h"
 #include "codegen/lower/routine.h"
 #include "codegen/lower/serial_loop.h"
+#include "codegen/operations/builder.h"
+#include "codegen/operations/releases.h"
 #include "codegen/operations/verify.h"
+#include "codegen/walk/knowledge.h"
 #include "ir/analysis/carried.h"
 #include "ir/analysis/serial_loop.h"
 #include "ir/eval/failure_text.h"
@@ -30,7 +30,7 @@ namespace {
 using ir::match;
 
 /// Adds titles of unnamed values: `solve_result`, `part`.
-void add_titles(FamilyProgram& program, const Steps& steps) {
+void add_titles(OperationProgram& program, const Steps& steps) {
   const auto add = [&](ValueId v, std::string title) {
     if (program.info(v).name.empty()) program.titles[v] = std::move(title);
   };
@@ -48,9 +48,9 @@ class Lowering {
  public:
   explicit Lowering(const ir::Program& program) : program_(program), builder_(program) {}
 
-  FamilyProgram run() {
+  OperationProgram run() {
     region(program_.body);
-    FamilyProgram result = std::move(builder_.program());
+    OperationProgram result = std::move(builder_.program());
     drop_unused(result);
     add_titles(result, result.steps);
     add_releases(result);
@@ -252,7 +252,7 @@ class Lowering {
   }
 
   const ir::Program& program_;
-  FamilyBuilder builder_;
+  ProgramBuilder builder_;
 };
 
 }  // namespace
@@ -263,6 +263,6 @@ std::vector<ir::Label> indices_of(const RecordedOp& op) {
   return indices;
 }
 
-FamilyProgram lower(const ir::Program& program) { return Lowering(program).run(); }
+OperationProgram lower(const ir::Program& program) { return Lowering(program).run(); }
 
 }  // namespace tdsl::codegen

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "codegen/families/describe.h"
 #include "codegen/lower/accesses.h"
 #include "codegen/lower/compute_lowering.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::codegen {

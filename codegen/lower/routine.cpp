@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/library_routine.h"
+#include "codegen/operations/describe.h"
+#include "codegen/operations/library_routine.h"
 #include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
@@ -16,7 +16,7 @@ using RoutineKind = ir::Routine::Kind;
 
 class RoutineLowering {
  public:
-  RoutineLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine)
+  RoutineLowering(ProgramBuilder& builder, const ir::Node& node, const ir::Routine& routine)
       : builder_(builder), node_(node), kind_(routine.kind) {
     step_.kind = routine.kind;
     step_.axis = routine.axis;
@@ -85,7 +85,7 @@ class RoutineLowering {
     return known && *known > plan::kGatheredBytes;
   }
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   const ir::Node& node_;
   RoutineKind kind_;
   RoutineStep step_;
@@ -93,7 +93,7 @@ class RoutineLowering {
 
 }  // namespace
 
-void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
+void lower_routine(ProgramBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
   RoutineLowering(builder, node, routine).run();
 }
 

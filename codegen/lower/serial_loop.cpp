@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_values.h"
 #include "codegen/loops/loop_bounds.h"
 #include "codegen/lower/compute_lowering.h"
+#include "codegen/operations/describe.h"
+#include "codegen/operations/host_values.h"
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
 
@@ -25,7 +25,7 @@ const std::vector<ValueId>& inits_of(const ir::Node& loop) {
 
 class LoopLowering {
  public:
-  LoopLowering(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop)
+  LoopLowering(ProgramBuilder& builder, const ir::Program& program, const ir::Node& loop)
       : builder_(builder), program_(program), loop_(loop) {}
 
   void run() {
@@ -160,14 +160,14 @@ class LoopLowering {
     });
   }
 
-  FamilyBuilder& builder_;
+  ProgramBuilder& builder_;
   const ir::Program& program_;
   const ir::Node& loop_;
 };
 
 }  // namespace
 
-void lower_serial_loop(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop) {
+void lower_serial_loop(ProgramBuilder& builder, const ir::Program& program, const ir::Node& loop) {
   LoopLowering(builder, program, loop).run();
 }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/families/describe.h"
 #include "codegen/lower/compute_lowering.h"
+#include "codegen/operations/describe.h"
 
 namespace tdsl::codegen {
 
@@ -47,7 +47,7 @@ void merge_accesses(RecordedOp& op, ComputeKernel& kernel) {
 }  // namespace
 
 void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
-  const FamilyProgram& program = builder_.program();
+  const OperationProgram& program = builder_.program();
   for (SymbolicAccess& read : op.reads) {
     if (!program.type(read.tensor).is_compressed()) continue;
     for (std::size_t d = 1; d < read.dims.size(); ++d) read.dims[d] = whole_dim();

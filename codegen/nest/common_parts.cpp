@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "codegen/families/vector_forms.h"
+#include "codegen/operations/vector_forms.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::codegen {

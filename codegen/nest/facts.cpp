@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "codegen/families/vector_forms.h"
 #include "codegen/nest/increments.h"
+#include "codegen/operations/vector_forms.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {

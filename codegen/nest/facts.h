@@ -51,7 +51,7 @@ class IndexArithmetic {
   std::map<int, std::int64_t> begins_;  ///< by index variable
 };
 /// True if both branches of a select are computed, so that the enclosing loop vectorises
-/// (codegen/families/vector_forms.h).
+/// (codegen/operations/vector_forms.h).
 [[nodiscard]] bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select);
 
 }  // namespace tdsl::nest

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 // Names of enumerators in the text form of operation programs.
 

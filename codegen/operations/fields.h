@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 // The members of every step, listed once. Uses, targets, nested lists, text, parser and verifier follow from the lists.
 //
@@ -346,7 +346,7 @@ void visit_part(auto& v, Of<NodeFacts> auto& facts) {
 }
 
 /// The program without its values and steps.
-void visit_part(auto& v, Of<FamilyProgram> auto& program) {
+void visit_part(auto& v, Of<OperationProgram> auto& program) {
   const auto tensor = [](auto& to, auto& declared) {
     to.property("", declared.name);
     to.property("type", declared.type);

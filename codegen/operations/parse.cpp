@@ -15,7 +15,7 @@ class OperationParser : ir::NodeParser {
  public:
   explicit OperationParser(std::string_view text) : NodeParser(text) {}
 
-  FamilyProgram run() {
+  OperationProgram run() {
     cursor_.expect("operations");
     visit_part(*this, result_);
     while (cursor_.accept("value")) {
@@ -294,7 +294,7 @@ class OperationParser : ir::NodeParser {
     read(x.emplace());
   }
 
-  FamilyProgram result_;
+  OperationProgram result_;
   std::vector<Head> heads_;  ///< of the step being read
   SourceRange place_;
   bool omitted_ = false;  ///< all members have their defaults
@@ -302,6 +302,6 @@ class OperationParser : ir::NodeParser {
 
 }  // namespace
 
-FamilyProgram parse_operations(std::string_view text) { return OperationParser(text).run(); }
+OperationProgram parse_operations(std::string_view text) { return OperationParser(text).run(); }
 
 }  // namespace tdsl::codegen

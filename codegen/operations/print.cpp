@@ -17,7 +17,7 @@ namespace {
 /// default-constructed one are omitted.
 class OperationPrinter {
  public:
-  explicit OperationPrinter(const FamilyProgram& program) : program_(program) {
+  explicit OperationPrinter(const OperationProgram& program) : program_(program) {
     graph_.name = program.name;
     graph_.values = program.values;
   }
@@ -290,7 +290,7 @@ class OperationPrinter {
     return lines;
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   ir::Program graph_;  ///< values only, for printing expressions
   std::string text_;
   std::string_view kind_;  ///< of the current step until its head is printed, then empty
@@ -303,6 +303,6 @@ class OperationPrinter {
 
 }  // namespace
 
-std::string print(const FamilyProgram& program) { return OperationPrinter(program).run(); }
+std::string print(const OperationProgram& program) { return OperationPrinter(program).run(); }
 
 }  // namespace tdsl::codegen

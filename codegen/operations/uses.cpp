@@ -10,7 +10,7 @@ namespace {
 
 class UseVisitor : public StepVisitor<UseVisitor> {
  public:
-  UseVisitor(const FamilyProgram& program, const std::function<void(ValueId)>& f) : program_(program), f_(f) {}
+  UseVisitor(const OperationProgram& program, const std::function<void(ValueId)>& f) : program_(program), f_(f) {}
 
   void target(const ValueId& v, Sizes sizes) {
     if (sizes == Sizes::kNone) return;
@@ -85,7 +85,7 @@ class UseVisitor : public StepVisitor<UseVisitor> {
   }
 
  private:
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const std::function<void(ValueId)>& f_;
   std::set<ValueId> inner_;
   bool fused_ = false;
@@ -116,7 +116,7 @@ struct ListVisitor : StepVisitor<ListVisitor<F>> {
 
 }  // namespace
 
-void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f) {
+void for_each_use(const OperationProgram& program, const Step& step, const std::function<void(ValueId)>& f) {
   UseVisitor visitor(program, f);
   std::visit([&](const auto& s) { visit_step(visitor, s); }, step.op);
 }

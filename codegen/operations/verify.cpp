@@ -33,7 +33,7 @@ struct SiteVisitor : StepVisitor<SiteVisitor> {
 
 class OperationVerifier {
  public:
-  explicit OperationVerifier(const FamilyProgram& program) : program_(program) {}
+  explicit OperationVerifier(const OperationProgram& program) : program_(program) {}
 
   std::vector<std::string> run() {
     steps(program_.steps);
@@ -254,7 +254,7 @@ class OperationVerifier {
     }
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   States states_;  ///< of values in scope
   SourceRange place_;
   std::vector<std::string> problems_;
@@ -262,9 +262,9 @@ class OperationVerifier {
 
 }  // namespace
 
-std::vector<std::string> verify(const FamilyProgram& program) { return OperationVerifier(program).run(); }
+std::vector<std::string> verify(const OperationProgram& program) { return OperationVerifier(program).run(); }
 
-void require_valid(const FamilyProgram& program) {
+void require_valid(const OperationProgram& program) {
   const std::vector<std::string> problems = verify(program);
   TDSL_CHECK(problems.empty(), "the operation program is well formed: " + problems.front());
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
@@ -15,8 +15,8 @@ namespace tdsl::codegen {
 ///     tensors; source and target of a copy are both host values or both tensors;
 ///   - labels, operands and dimensions of operations are in range;
 ///   - sites are distinct and between 1 and the program's number of sites.
-[[nodiscard]] std::vector<std::string> verify(const FamilyProgram& program);
+[[nodiscard]] std::vector<std::string> verify(const OperationProgram& program);
 /// Stops the compiler with the first violation, if any.
-void require_valid(const FamilyProgram& program);
+void require_valid(const OperationProgram& program);
 
 }  // namespace tdsl::codegen

@@ -17,7 +17,7 @@ std::string base_name(const std::string& path) { return path.substr(path.find_la
 
 /// Replaces marks by #line directives: kLineMark + number by one that refers to that line of the source, kEndMark by
 /// one that refers to the emitted file again.
-std::string with_line_directives(const std::string& text, const FamilyProgram& program, const EmitOptions& options) {
+std::string with_line_directives(const std::string& text, const OperationProgram& program, const EmitOptions& options) {
   std::string result;
   std::size_t line = 1;
   std::size_t at = 0;
@@ -50,14 +50,14 @@ std::string default_argument(const Declarations::Param& p) {
 
 /// File names of the program as messages show them: without directories, so that emitted code does not depend on the
 /// program's location.
-std::vector<std::string> file_names(const FamilyProgram& program) {
+std::vector<std::string> file_names(const OperationProgram& program) {
   if (program.files.empty()) return {program.name + ".tdsl"};
   std::vector<std::string> names;
   for (const std::string& file : program.files) names.push_back(base_name(file));
   return names;
 }
 
-std::string files_of(const FamilyProgram& program) {
+std::string files_of(const OperationProgram& program) {
   std::string all;
   for (const std::string& name : file_names(program)) all += (all.empty() ? "" : ", ") + string_literal(name);
   return all;
@@ -65,7 +65,7 @@ std::string files_of(const FamilyProgram& program) {
 
 class InfoEmitter {
  public:
-  InfoEmitter(const FamilyProgram& program, const EmitOptions& options) : program_(program), options_(options) {}
+  InfoEmitter(const OperationProgram& program, const EmitOptions& options) : program_(program), options_(options) {}
 
   std::string run() {
     const Declarations& d = program_.declarations;
@@ -141,7 +141,7 @@ class InfoEmitter {
     return type;
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const EmitOptions& options_;
 };
 
@@ -174,7 +174,7 @@ void headers(Writer& w, const EmittedProgram& body) {
 
 }  // namespace
 
-std::string emit(const FamilyProgram& program, const EmitOptions& options) {
+std::string emit(const OperationProgram& program, const EmitOptions& options) {
   const EmittedProgram body = emit_program(program, options);
   Needs needs = body.needs;
   if (!options.library.empty()) needs.add(Header::kLibrary);

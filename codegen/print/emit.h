@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
@@ -18,6 +18,6 @@ struct EmitOptions {
 };
 
 /// The program as one C++20 source file against runtime/emitted.h.
-[[nodiscard]] std::string emit(const FamilyProgram& program, const EmitOptions& options);
+[[nodiscard]] std::string emit(const OperationProgram& program, const EmitOptions& options);
 
 }  // namespace tdsl::codegen

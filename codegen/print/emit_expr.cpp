@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/vector_forms.h"
+#include "codegen/operations/describe.h"
+#include "codegen/operations/vector_forms.h"
 
 namespace tdsl::codegen {
 

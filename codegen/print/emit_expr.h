@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
 #include "codegen/nest/common_parts.h"
+#include "codegen/operations/program.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::codegen {

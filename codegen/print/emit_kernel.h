@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit_expr.h"
 #include "codegen/print/needs.h"
 #include "codegen/print/writer.h"
@@ -32,7 +32,7 @@ struct ShortKernel {
 };
 
 struct KernelRequest {
-  const FamilyProgram& program;
+  const OperationProgram& program;
   const OperationStep& step;
   std::string name;  ///< of the function
   ir::SourceRange place;

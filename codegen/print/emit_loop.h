@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit_expr.h"
 #include "codegen/print/needs.h"
 
@@ -19,7 +19,7 @@ struct EmittedLoop {
 };
 
 struct LoopRequest {
-  const FamilyProgram& program;
+  const OperationProgram& program;
   const LoopStep& step;
   std::string name;  ///< of the function
   ir::SourceRange place;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit_expr.h"
 
 namespace tdsl::codegen {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "codegen/families/describe.h"
 #include "codegen/lower/epilogue.h"
 #include "codegen/nest/increments.h"
+#include "codegen/operations/describe.h"
 #include "codegen/print/called_functions.h"
 #include "codegen/print/emit_expr.h"
 #include "codegen/print/emit_foreign.h"
@@ -32,7 +32,7 @@ using ir::match;
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(const FamilyProgram& program, const EmitOptions& options)
+  ProgramEmitter(const OperationProgram& program, const EmitOptions& options)
       : program_(program),
         options_(options),
         values_(program),
@@ -493,7 +493,7 @@ class ProgramEmitter {
     body_.line("session.print({{{}}}, {}, {});", items, p.site, line_of(s));
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const EmitOptions& options_;
   Variables values_;
   NameTable table_;
@@ -513,7 +513,7 @@ class ProgramEmitter {
 
 }  // namespace
 
-EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options) {
+EmittedProgram emit_program(const OperationProgram& program, const EmitOptions& options) {
   return ProgramEmitter(program, options).run();
 }
 

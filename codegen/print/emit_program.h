@@ -20,6 +20,6 @@ struct EmittedProgram {
   std::set<std::string> headers;  ///< of the user's
   std::string foreign_calls;      ///< definitions of functions of `fn` that call those of the headers
 };
-[[nodiscard]] EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options);
+[[nodiscard]] EmittedProgram emit_program(const OperationProgram& program, const EmitOptions& options);
 
 }  // namespace tdsl::codegen

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit_expr.h"
 #include "codegen/print/needs.h"
 

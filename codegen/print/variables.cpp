@@ -35,7 +35,7 @@ void add_steps(const Step& step, std::set<const Step*>& all) {
 bool contains(const std::vector<ValueId>& list, ValueId v) { return std::ranges::find(list, v) != list.end(); }
 
 /// Adds the values used other than as loop bounds.
-void find_uses(const FamilyProgram& program, const Steps& steps, std::set<ValueId>& used) {
+void find_uses(const OperationProgram& program, const Steps& steps, std::set<ValueId>& used) {
   for (const Step& s : steps) {
     if (const auto* f = std::get_if<ForStep>(&s.op)) {
       find_uses(program, f->body, used);
@@ -55,7 +55,7 @@ void find_uses(const FamilyProgram& program, const Steps& steps, std::set<ValueI
 
 }  // namespace
 
-std::map<ValueId, std::int64_t> plain_bounds(const FamilyProgram& program) {
+std::map<ValueId, std::int64_t> plain_bounds(const OperationProgram& program) {
   std::set<ValueId> used;
   find_uses(program, program.steps, used);
   std::set<const Step*> all;
@@ -73,7 +73,7 @@ std::map<ValueId, std::int64_t> plain_bounds(const FamilyProgram& program) {
   return bounds;
 }
 
-Variables::Variables(const FamilyProgram& program) : program_(program) {
+Variables::Variables(const OperationProgram& program) : program_(program) {
   find_definitions(program.steps);
   connect(program.steps);
   choose_names();

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
@@ -17,7 +17,7 @@ namespace tdsl::codegen {
 ///     moved = std::move(moved_2);
 class Variables {
  public:
-  explicit Variables(const FamilyProgram& program);
+  explicit Variables(const OperationProgram& program);
 
   /// The value that names the variable of `v`; the same for all values that share it.
   [[nodiscard]] ValueId home(ValueId v) const;
@@ -38,7 +38,7 @@ class Variables {
   [[nodiscard]] bool mentions(const Step& step, const std::vector<ValueId>& values) const;
   void choose_names();
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   std::map<ValueId, ValueId> parent_;
   std::map<ValueId, std::vector<ValueId>> members_;       ///< by first member
   std::map<ValueId, ValueId> names_;                      ///< by first member
@@ -47,6 +47,6 @@ class Variables {
 };
 
 /// Unnamed constants that are used only as loop bounds, and are printed there as numbers.
-[[nodiscard]] std::map<ValueId, std::int64_t> plain_bounds(const FamilyProgram& program);
+[[nodiscard]] std::map<ValueId, std::int64_t> plain_bounds(const OperationProgram& program);
 
 }  // namespace tdsl::codegen

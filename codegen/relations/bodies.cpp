@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_evaluator.h"
+#include "codegen/operations/describe.h"
+#include "codegen/walk/host_evaluator.h"
 #include "ir/eval/eval.h"
 #include "ir/graph/check.h"
 
@@ -23,7 +23,7 @@ struct Unknown {};
 /// Rewrites the expressions of a kernel.
 class Renumbering {
  public:
-  Renumbering(const FamilyProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
+  Renumbering(const OperationProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
               const HostEvaluator& host)
       : program_(program), op_(op), kernel_(kernel), host_(host) {}
 
@@ -56,13 +56,13 @@ class Renumbering {
     return ir::read(e->type, ValueId{static_cast<std::int32_t>(op_.reads.size())}, r.subscripts, e->range);
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const RecordedOp& op_;
   const ComputeKernel& kernel_;
   const HostEvaluator& host_;
 };
 
-Body body_of(const FamilyProgram& program, const OperationStep& step, const HostEvaluator& host) {
+Body body_of(const OperationProgram& program, const OperationStep& step, const HostEvaluator& host) {
   const RecordedOp& op = *step.op;
   const ComputeKernel& kernel = *step.kernel;
   Body body{kernel.compute, kernel.type, {}, describe(program, kernel.compute)};
@@ -79,7 +79,7 @@ Body body_of(const FamilyProgram& program, const OperationStep& step, const Host
 
 class BodyObserver : public OperationObserver {
  public:
-  BodyObserver(const FamilyProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
+  BodyObserver(const OperationProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
 
   void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) override {
     if (step.kernel == nullptr || step.kernel->compute.iteration || step.kernel->compute.bodies.empty() ||
@@ -111,13 +111,13 @@ class BodyObserver : public OperationObserver {
   }
 
  private:
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   Bodies& bodies_;
 };
 
 }  // namespace
 
-plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies,
+plan::Region survey_with_bodies(const OperationProgram& program, const WalkRequest& request, Bodies& bodies,
                                 const record::Forms& forms) {
   BodyObserver observer(program, bodies);
   return record::survey(recording_of(program, request, &observer), forms);

@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 #include "ir/algebra/block.h"
 
 namespace tdsl::codegen {
@@ -20,8 +20,8 @@ struct Body {
 using Bodies = std::unordered_map<plan::TensorId, Body>;
 
 /// The region of a program with the bodies of those operations whose host values are known and which are not routines.
-[[nodiscard]] plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies,
-                                              const record::Forms& forms = {});
+[[nodiscard]] plan::Region survey_with_bodies(const OperationProgram& program, const WalkRequest& request,
+                                              Bodies& bodies, const record::Forms& forms = {});
 
 /// The labels that a body uses as numbers, not as subscripts.
 [[nodiscard]] std::vector<int> counting_labels(const Body& body);

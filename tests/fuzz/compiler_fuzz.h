@@ -6,11 +6,11 @@
 #include <sstream>
 #include <string>
 
-#include "codegen/families/families.h"
-#include "codegen/families/plan_walk.h"
 #include "codegen/lower/program.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit.h"
 #include "codegen/print/emit_program.h"
+#include "codegen/walk/plan_walk.h"
 #include "passes/pipeline.h"
 #include "runtime/check.h"
 #include "runtime/plan/schedules/program_plans.h"
@@ -30,21 +30,21 @@ inline std::optional<std::string> text_of(const std::filesystem::path& path) {
 }
 
 /// Plans the whole program on a few ranks. A program without a plan is accepted.
-inline void fuzz_plan(const codegen::FamilyProgram& families) {
+inline void fuzz_plan(const codegen::OperationProgram& operations) {
   codegen::WalkRequest request;
   plan::PlanInputs inputs;
   inputs.ranks = request.ranks = request.deciding_ranks = 3;
-  for (const codegen::Step& s : families.steps) {
+  for (const codegen::Step& s : operations.steps) {
     if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) request.dimensions[d->name] = kFuzzedSize;
     const auto* p = std::get_if<codegen::ParamStep>(&s.op);
     if (p == nullptr || p->default_value || p->computed_default) continue;
-    const ir::Scalar type = families.type(p->target).scalar;
+    const ir::Scalar type = operations.type(p->target).scalar;
     request.params[p->name] = type == ir::Scalar::kBool ? ir::Literal(true)
                               : ir::is_float(type)      ? ir::Literal(0.5)
                                                         : ir::Literal(kFuzzedSize);
   }
   try {
-    static_cast<void>(plan::plan_program(record::survey(codegen::recording_of(families, request)), inputs, nullptr));
+    static_cast<void>(plan::plan_program(record::survey(codegen::recording_of(operations, request)), inputs, nullptr));
   } catch (const rt::RunError&) {}
 }
 
@@ -78,10 +78,10 @@ inline bool fuzz_compiler(const std::string& text, const std::filesystem::path& 
   if (const auto problems = ir::verify(optimised); !problems.empty())
     broken("the graph verifies after the passes: " + problems.front());
   try {
-    const codegen::FamilyProgram families = codegen::lower(optimised);
-    static_cast<void>(laid_out ? codegen::emit(families, {}).size()
-                               : codegen::emit_program(families, {}).program.size());
-    if (!has_large_numbers(text)) fuzz_plan(families);
+    const codegen::OperationProgram operations = codegen::lower(optimised);
+    static_cast<void>(laid_out ? codegen::emit(operations, {}).size()
+                               : codegen::emit_program(operations, {}).program.size());
+    if (!has_large_numbers(text)) fuzz_plan(operations);
   } catch (const codegen::NotSupported&) {}
   return true;
 }

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_evaluator.h"
 #include "codegen/loops/build_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
+#include "codegen/operations/describe.h"
+#include "codegen/walk/host_evaluator.h"
 #include "ir/eval/eval.h"
 
 // Executes programs with every operation as its nest.
@@ -94,7 +94,7 @@ inline bool nest_agrees(const ir::Array& a, const ir::Array& b) {
 /// Runs a program without loops, with every operation as its nest.
 class NestRunner {
  public:
-  NestRunner(const codegen::FamilyProgram& program, const ir::EvalOptions& options, NestParts& parts)
+  NestRunner(const codegen::OperationProgram& program, const ir::EvalOptions& options, NestParts& parts)
       : program_(program), options_(options), parts_(parts), host_(program) {}
 
   /// The single output; empty if an operation has no nest.
@@ -188,7 +188,7 @@ class NestRunner {
     }
   }
 
-  const codegen::FamilyProgram& program_;
+  const codegen::OperationProgram& program_;
   const ir::EvalOptions& options_;
   NestParts& parts_;
   codegen::HostEvaluator host_;

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "codegen/families/library_routine.h"
 #include "codegen/lower/routine.h"
+#include "codegen/operations/library_routine.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/record/survey.h"
 

@@ -33,7 +33,7 @@ void check_files(const CommandLine& line, const Front& front) {
 codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain) {
   Front front;
   const bool at_once = line.command != Command::kRun;
-  const auto families = [&] {
+  const auto operations = [&] {
     try {
       compile_front(line, {.print = at_once}, front);
       check_files(line, front);
@@ -43,14 +43,14 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
       throw;
     }
   }();
-  return compile_lowered(line, toolchain, front, families, [&] { print_diagnostics(front); });
+  return compile_lowered(line, toolchain, front, operations, [&] { print_diagnostics(front); });
 }
 
 codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,
-                                         const Front& front, const codegen::FamilyProgram& families,
+                                         const Front& front, const codegen::OperationProgram& operations,
                                          std::function<void()> before) {
   codegen::CompileRequest request;
-  request.source = emitted(line, front, families, true);
+  request.source = emitted(line, front, operations, true);
   request.name = program_name(line.program);
   request.native = line.native || toolchain.native;
   request.use_cache = !line.no_cache;

@@ -13,7 +13,7 @@ namespace tdsl::tools {
 [[nodiscard]] codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain);
 /// The same for a lowered program; `before` is called before anything is compiled.
 [[nodiscard]] codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,
-                                                       const Front& front, const codegen::FamilyProgram& families,
+                                                       const Front& front, const codegen::OperationProgram& operations,
                                                        std::function<void()> before = {});
 
 /// `build --library`: writes the library, its header and its Python module next to each other.

@@ -140,10 +140,10 @@ ir::Program differentiated(Front& front) {
 namespace {
 
 /// Lines whose gather warnings are suppressed at run time: permitted by the program, or already reported.
-void silence(const frontend::DiagnosticSink& sink, const codegen::Steps& steps, codegen::FamilyProgram& families) {
+void silence(const frontend::DiagnosticSink& sink, const codegen::Steps& steps, codegen::OperationProgram& operations) {
   using frontend::DiagnosticId;
   for (const codegen::Step& step : steps) {
-    codegen::for_each_list(step, [&](const codegen::Steps& inner) { silence(sink, inner, families); });
+    codegen::for_each_list(step, [&](const codegen::Steps& inner) { silence(sink, inner, operations); });
     if (!std::holds_alternative<codegen::GathersStep>(step.op) &&
         !std::holds_alternative<codegen::RoutineStep>(step.op))
       continue;
@@ -151,19 +151,19 @@ void silence(const frontend::DiagnosticSink& sink, const codegen::Steps& steps, 
       return d.id == DiagnosticId::kGathered && d.range.file == step.range.file && d.range.line == step.range.line;
     });
     if (said || sink.allowed().covers(DiagnosticId::kGathered, step.range))
-      families.silent.emplace(step.range.file, step.range.line);
+      operations.silent.emplace(step.range.file, step.range.line);
   }
 }
 
 }  // namespace
 
-codegen::FamilyProgram lower(Front& front, bool print) {
+codegen::OperationProgram lower(Front& front, bool print) {
   try {
-    codegen::FamilyProgram families = codegen::lower(front.optimised);
-    for (const codegen::FamilyWarning& w : families.warnings) front.sink.warning(known_id(w.id), w.range, w.message);
-    silence(front.sink, families.steps, families);
+    codegen::OperationProgram operations = codegen::lower(front.optimised);
+    for (const codegen::RunWarning& w : operations.warnings) front.sink.warning(known_id(w.id), w.range, w.message);
+    silence(front.sink, operations.steps, operations);
     if (print) print_diagnostics(front);
-    return families;
+    return operations;
   } catch (const codegen::NotSupported& e) {
     front.sink.unsupported(frontend::DiagnosticId::kNotSupported, e.range(), e.what());
     if (print) print_diagnostics(front);
@@ -183,7 +183,7 @@ void print_diagnostics(Front& front) {
   print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
-std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+std::string emitted(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                     bool line_directives, const std::string& library) {
   codegen::EmitOptions options;
   options.source_line = [&](std::uint32_t file, std::uint32_t number) {
@@ -193,7 +193,7 @@ std::string emitted(const CommandLine& line, const Front& front, const codegen::
   options.line_directives = line_directives;
   options.library = library;
   options.output_name = program_name(line.program) + ".cpp";
-  return codegen::emit(families, options);
+  return codegen::emit(operations, options);
 }
 
 rt::RunFiles kept_files(const Front& front) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "frontend/diagnostics/diagnostics.h"
 #include "frontend/frontend.h"
 #include "ir/graph/graph.h"
@@ -54,8 +54,8 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
 /// front.graph with derivatives expanded: the evaluator's input. Throws ProgramErrors.
 [[nodiscard]] ir::Program differentiated(Front& front);
 
-/// Lowers to task families. Throws ProgramErrors for unsupported constructs.
-[[nodiscard]] codegen::FamilyProgram lower(Front& front, bool print = true);
+/// Lowers to task operations. Throws ProgramErrors for unsupported constructs.
+[[nodiscard]] codegen::OperationProgram lower(Front& front, bool print = true);
 
 /// Adds the warnings of the passes to the sink.
 void add_pass_warnings(Front& front);
@@ -65,8 +65,9 @@ void print_diagnostics(Front& front);
 /// "product" for "dir/product.tdsl".
 [[nodiscard]] std::string program_name(const std::string& path);
 /// The emitted C++.
-[[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
-                                  bool line_directives, const std::string& library = {});
+[[nodiscard]] std::string emitted(const CommandLine& line, const Front& front,
+                                  const codegen::OperationProgram& operations, bool line_directives,
+                                  const std::string& library = {});
 
 /// The program's source files, protected from being overwritten.
 [[nodiscard]] rt::RunFiles kept_files(const Front& front);

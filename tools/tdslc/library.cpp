@@ -172,9 +172,9 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   compile_front(line, {}, front);
   rt::RunFiles files = kept_files(front);
   for (const std::string& file : {library, header, module}) files.write("-o", file);
-  const codegen::FamilyProgram families = lower(front);
+  const codegen::OperationProgram operations = lower(front);
   codegen::CompileRequest request;
-  request.source = emitted(line, front, families, true, where.name);
+  request.source = emitted(line, front, operations, true, where.name);
   request.name = where.name;
   request.native = line.native || toolchain.native;
   request.use_cache = !line.no_cache;

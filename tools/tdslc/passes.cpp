@@ -23,9 +23,9 @@ void list_passes() {
 
 /// The operation program and its nests.
 void dump_lowered(Front& front) {
-  const codegen::FamilyProgram families = lower(front);
-  fmt::print("after {}:\n{}\n", kLower, codegen::print(families));
-  for (const nest::Nest& nest : codegen::nests_of(families)) fmt::print("{}\n", nest::print(nest));
+  const codegen::OperationProgram operations = lower(front);
+  fmt::print("after {}:\n{}\n", kLower, codegen::print(operations));
+  for (const nest::Nest& nest : codegen::nests_of(operations)) fmt::print("{}\n", nest::print(nest));
 }
 
 }  // namespace

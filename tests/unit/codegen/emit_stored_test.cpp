@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "codegen/families/families.h"
 #include "codegen/lower/program.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit.h"
 #include "ir/text/print.h"
 #include "passes/passes.h"

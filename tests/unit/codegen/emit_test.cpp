@@ -18,7 +18,7 @@ using namespace tdsl::codegen::testing;
 
 namespace {
 
-std::string emitted(const std::string& body) { return emit(families(body), {}); }
+std::string emitted(const std::string& body) { return emit(lowered(body), {}); }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -147,7 +147,7 @@ TEST_CASE("codegen emit: text of users stays inside its literal or its line of c
   }
   CHECK(line_comment("a\nb\rc\0d"s) == "// a b c d");
 
-  FamilyProgram program = families("output \"y\" %4 @0:3:1-3:2\n");
+  OperationProgram program = lowered("output \"y\" %4 @0:3:1-3:2\n");
   const std::string name = "x\n#error\r#error\n.tdsl";
   program.name = name;
   program.files = {name};

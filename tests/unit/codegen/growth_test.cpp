@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "codegen/families/families.h"
 #include "codegen/lower/program.h"
+#include "codegen/operations/program.h"
 #include "codegen/print/emit.h"
 #include "frontend/frontend.h"
 #include "ir/verify/verify.h"

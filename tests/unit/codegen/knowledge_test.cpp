@@ -1,4 +1,4 @@
-#include "codegen/families/knowledge.h"
+#include "codegen/walk/knowledge.h"
 #include "codegen/lower/program.h"
 
 #include <doctest/doctest.h>
@@ -12,8 +12,8 @@ using namespace tdsl::codegen;
 
 namespace {
 
-/// The families of a program's text; loops remain statements.
-FamilyProgram families_of(const std::string& text) {
+/// The operations of a program's text; loops remain statements.
+OperationProgram operations_of(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
   const auto program = frontend::compile(sources, sources.add("p.tdsl", text), sink, {});
@@ -26,7 +26,7 @@ FamilyProgram families_of(const std::string& text) {
 
 /// The emitted calls for loops, branches and fences, with their marks.
 std::string marks(const std::string& program) {
-  const std::string text = emit(families_of(program), {});
+  const std::string text = emit(operations_of(program), {});
   std::string found;
   for (std::size_t at = text.find("session."); at != std::string::npos; at = text.find("session.", at + 1)) {
     const std::size_t open = text.find('(', at);

@@ -236,13 +236,13 @@ void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& part
   passes::PassContext context;
   const ir::Program program = passes::iteration(ir::parse(text), context);
   tests::check_verified(program);
-  const codegen::FamilyProgram families = codegen::lower(program);
+  const codegen::OperationProgram operations = codegen::lower(program);
   for (int k = 0; k < 4; ++k) {
     const StoredInputs inputs(k == 0 ? 0 : 4 * seed + static_cast<std::uint64_t>(k), k == 3 ? 0.0 : 0.4, k == 2,
                               products);
     const ir::EvalResult expected = ir::evaluate(program, inputs.options());
     REQUIRE_FALSE(expected.error.has_value());
-    const std::optional<ir::Array> actual = tests::NestRunner(families, inputs.options(), parts).run();
+    const std::optional<ir::Array> actual = tests::NestRunner(operations, inputs.options(), parts).run();
     REQUIRE(actual.has_value());
     const ir::Array& r = expected.outputs.at("r");
     CHECK_MESSAGE(tests::nest_agrees(r, *actual),

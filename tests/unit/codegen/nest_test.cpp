@@ -10,8 +10,6 @@
 #include <random>
 #include <sstream>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_evaluator.h"
 #include "codegen/loops/build_nest.h"
 #include "codegen/lower/program.h"
 #include "codegen/nest/facts.h"
@@ -19,6 +17,8 @@
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
+#include "codegen/operations/describe.h"
+#include "codegen/walk/host_evaluator.h"
 #include "frontend/frontend.h"
 #include "ir/eval/expr.h"
 #include "ir/eval/procedure.h"
@@ -290,13 +290,13 @@ void check_program(const std::string& text, const passes::PipelineOptions& optio
   INFO(frontend::render_all(sink, sources));
   REQUIRE(program.has_value());
   passes::PassContext context;
-  const codegen::FamilyProgram families = codegen::lower(passes::run_pipeline(*program, options, context));
+  const codegen::OperationProgram operations = codegen::lower(passes::run_pipeline(*program, options, context));
   INFO(text);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     const tests::RandomInputs inputs(*program, seed);
     const ir::EvalResult expected = ir::evaluate(*program, inputs.options());
     try {
-      const std::optional<ir::Array> actual = NestRunner(families, inputs.options(), parts).run();
+      const std::optional<ir::Array> actual = NestRunner(operations, inputs.options(), parts).run();
       REQUIRE(actual.has_value());
       CHECK_MESSAGE(!expected.error.has_value(), expected.error->message);
       if (!expected.error)
@@ -336,12 +336,12 @@ void check_random_nest(std::uint64_t seed, NestParts& parts) {
   passes::PipelineOptions options;
   options.level = 0;  // the level that produces the legal form
   const ir::Program legal = passes::run_pipeline(program, options, context);
-  const codegen::FamilyProgram families = codegen::lower(legal);
+  const codegen::OperationProgram operations = codegen::lower(legal);
   for (std::uint64_t inputs_seed = 0; inputs_seed < 3; ++inputs_seed) {
     const tests::RandomInputs inputs(program, inputs_seed == 0 ? 0 : 2 * seed + inputs_seed);
     const ir::EvalResult expected = ir::evaluate(program, inputs.options());
     try {
-      const std::optional<ir::Array> actual = NestRunner(families, inputs.options(), parts).run();
+      const std::optional<ir::Array> actual = NestRunner(operations, inputs.options(), parts).run();
       if (!actual) return;
       CHECK_FALSE(expected.error.has_value());
       if (!expected.error) {

@@ -6,12 +6,12 @@
 #include <functional>
 #include <sstream>
 
-#include "codegen/families/plan_walk.h"
 #include "codegen/loops/program_nests.h"
 #include "codegen/lower/program.h"
 #include "codegen/nest/text.h"
 #include "codegen/operations/text.h"
 #include "codegen/operations/verify.h"
+#include "codegen/walk/plan_walk.h"
 #include "frontend/frontend.h"
 #include "tests/unit/codegen/programs.h"
 #include "tests/unit/thinned.h"
@@ -21,7 +21,7 @@
 namespace tdsl::tests::operation_programs {
 
 using namespace codegen;
-using codegen::testing::families;
+using codegen::testing::lowered;
 
 namespace {
 
@@ -35,7 +35,7 @@ const std::string kLoop =
 
 /// The only step of this kind outside of nested lists.
 template <class T>
-T& only(FamilyProgram& program) {
+T& only(OperationProgram& program) {
   T* found = nullptr;
   for (Step& s : program.steps) {
     if (auto* step = std::get_if<T>(&s.op)) found = step;
@@ -44,24 +44,24 @@ T& only(FamilyProgram& program) {
   return *found;
 }
 
-std::string problems_of(const FamilyProgram& program) {
+std::string problems_of(const OperationProgram& program) {
   std::string all;
   for (const std::string& problem : verify(program)) all += problem + "\n";
   return all;
 }
 
-void check_round_trip(const FamilyProgram& program) {
+void check_round_trip(const OperationProgram& program) {
   CHECK(problems_of(program) == "");
   const std::string text = print(program);
   INFO(text);
-  FamilyProgram parsed;
+  OperationProgram parsed;
   CHECK_NOTHROW(parsed = parse_operations(text));
   CHECK(print(parsed) == text);
   CHECK(problems_of(parsed) == "");
 }
 
 /// Nothing for a program that this test cannot compile alone.
-std::optional<FamilyProgram> lowered(const std::filesystem::path& file, bool serial_loops) {
+std::optional<OperationProgram> lowered(const std::filesystem::path& file, bool serial_loops) {
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
   frontend::SourceManager sources;
@@ -81,7 +81,7 @@ std::optional<FamilyProgram> lowered(const std::filesystem::path& file, bool ser
 }
 
 /// The region that a run of the program would plan.
-std::string region_of(const FamilyProgram& program) {
+std::string region_of(const OperationProgram& program) {
   WalkRequest request;
   request.ranks = request.deciding_ranks = 2;
   request.dimensions = {{"n", 40}, {"m", 30}};
@@ -98,7 +98,7 @@ TEST_CASE("codegen operations: the text of all samples round-trips") {
       if (entry.path().extension() != ".tdsl") continue;
       CAPTURE(entry.path().string());
       for (const bool serial_loops : {true, false}) {
-        const std::optional<FamilyProgram> program = lowered(entry.path(), serial_loops);
+        const std::optional<OperationProgram> program = lowered(entry.path(), serial_loops);
         if (!program) continue;
         check_round_trip(*program);
         ++programs;
@@ -113,14 +113,14 @@ TEST_CASE("codegen operations: a parsed program records the same operations") {
        {kProduct, kLoop,
         std::string("%5:f64 \"s\" = compute [] sum[i in 0..%0] (%4[i]) where gt(%4[i], 0.5)\noutput \"s\" %5\n"),
         std::string("%5:f64[%0] \"c\" = routine cumsum (%4) axis 0\noutput \"c\" %5\n")}) {
-    const FamilyProgram program = families(body);
+    const OperationProgram program = lowered(body);
     CAPTURE(print(program));
     CHECK(region_of(parse_operations(print(program))) == region_of(program));
   }
 }
 
 TEST_CASE("codegen operations: the text of a product") {
-  const std::string text = print(families(kProduct));
+  const std::string text = print(lowered(kProduct));
   INFO(text);
   CHECK(text.starts_with("operations \"p\" files [\"p.tdsl\"] sites "));
   CHECK(text.find("%5:f64[%0, %0] \"C\"") != std::string::npos);
@@ -133,7 +133,7 @@ TEST_CASE("codegen operations: the text of a product") {
 }
 
 TEST_CASE("codegen operations: every property of an operation is printed and parsed") {
-  FamilyProgram program = families(kProduct);
+  OperationProgram program = lowered(kProduct);
   auto op = std::make_shared<RecordedOp>(*only<OperationStep>(program).op);
   op->overwrites = op->ordered = op->in_rows = op->by_rows = true;
   op->home = 3;
@@ -148,7 +148,7 @@ TEST_CASE("codegen operations: every property of an operation is printed and par
   only<OperationStep>(program).op = op;
   const std::string text = print(program);
   INFO(text);
-  FamilyProgram parsed = parse_operations(text);
+  OperationProgram parsed = parse_operations(text);
   CHECK(print(parsed) == text);
   const RecordedOp& read = *only<OperationStep>(parsed).op;
   CHECK(read.overwrites);
@@ -164,10 +164,10 @@ TEST_CASE("codegen operations: every property of an operation is printed and par
 }
 
 TEST_CASE("codegen operations: every rule of the verifier") {
-  using Change = std::function<void(FamilyProgram&)>;
+  using Change = std::function<void(OperationProgram&)>;
   const auto expect = [](const std::string& body, const std::vector<std::pair<Change, const char*>>& violations) {
     for (const auto& [change, sentence] : violations) {
-      FamilyProgram program = families(body);
+      OperationProgram program = lowered(body);
       CHECK(problems_of(program) == "");
       change(program);
       const std::string problems = problems_of(program);
@@ -176,15 +176,17 @@ TEST_CASE("codegen operations: every rule of the verifier") {
       CHECK(problems.find(sentence) != std::string::npos);
     }
   };
-  const auto last = [](auto step) { return Change([step](FamilyProgram& p) { p.steps.push_back(Step{{}, step}); }); };
+  const auto last = [](auto step) {
+    return Change([step](OperationProgram& p) { p.steps.push_back(Step{{}, step}); });
+  };
   const auto before_output = [](auto step) {
-    return Change([step](FamilyProgram& p) {
+    return Change([step](OperationProgram& p) {
       const auto is_output = [](const Step& s) { return std::holds_alternative<OutputStep>(s.op); };
       p.steps.insert(std::ranges::find_if(p.steps, is_output), Step{{}, step});
     });
   };
   const auto operation = [](auto change) {
-    return Change([change](FamilyProgram& p) {
+    return Change([change](OperationProgram& p) {
       auto op = std::make_shared<RecordedOp>(*only<OperationStep>(p).op);
       change(*op);
       only<OperationStep>(p).op = op;
@@ -215,12 +217,12 @@ TEST_CASE("codegen operations: every rule of the verifier") {
   expect(
       kProduct,
       {{before_output(ReleaseStep{{5}}), "%5 `C` is used after its release"},
-       {[](FamilyProgram& p) {
+       {[](OperationProgram& p) {
           std::erase_if(p.steps, [](const Step& s) { return std::holds_alternative<OperationStep>(s.op); });
         },
         "%5 `C` is used before its definition"},
        {before_output(DeclareStep{{5}}), "%5 `C` is used before its first assignment"},
-       {[](FamilyProgram& p) {
+       {[](OperationProgram& p) {
           p.steps.insert(p.steps.begin(), Step{{}, CopyStep{{5}, {4}}});
         },
         "%5 `C` is assigned before its declaration"},
@@ -232,8 +234,8 @@ TEST_CASE("codegen operations: every rule of the verifier") {
        {last(HostStep{{5}, ir::constant_i64(1)}), "%5 `C` is defined as a host value"},
        {last(ControlReadStep{{1}, {0}}), "the operand of a control read is a host value: %0 `n`"},
        {last(ReleaseStep{{0}}), "a released value is a host value: %0 `n`"},
-       {[](FamilyProgram& p) { only<InputStep>(p).target = {0}; }, "an input is a host value: %0 `n`"},
-       {[](FamilyProgram& p) { only<OutputStep>(p).value = {0}; }, "an output is a host value: %0 `n`"},
+       {[](OperationProgram& p) { only<InputStep>(p).target = {0}; }, "an input is a host value: %0 `n`"},
+       {[](OperationProgram& p) { only<OutputStep>(p).value = {0}; }, "an output is a host value: %0 `n`"},
        {last(random_host), "a random tensor is a host value: %0 `n`"},
        {last(host_chain), "a product is a host value: %0 `n`"},
        {last(host_chain), "a chain has one more size than factors"},
@@ -241,7 +243,7 @@ TEST_CASE("codegen operations: every rule of the verifier") {
        {last(host_task), "a result is a host value: %0 `n`"},
        {last(task), "a loop has either a body or a kernel"},
        {last(task), "%5 `C` continues a missing operand"},
-       {[](FamilyProgram& p) {
+       {[](OperationProgram& p) {
           auto kernel = std::make_shared<ComputeKernel>(*only<OperationStep>(p).kernel);
           kernel->operand[nullptr] = 9;
           only<OperationStep>(p).kernel = kernel;
@@ -254,16 +256,16 @@ TEST_CASE("codegen operations: every rule of the verifier") {
        {operation([](RecordedOp& op) { op.reads[0].dims[0].terms[0].label = 9; }), "`C` has no label 9"},
        {operation([](RecordedOp& op) { op.labels[0].range.hi = Extent::of({2}); }),
         "a number of an operation is not a host value: %2 `A`"},
-       {[](FamilyProgram& p) { only<OutputStep>(p).site = 1; }, "site 1 occurs twice"},
-       {[](FamilyProgram& p) { p.sites = 0; }, "site 1 is out of range"}});
-  expect(kLoop, {{[](FamilyProgram& p) {
+       {[](OperationProgram& p) { only<OutputStep>(p).site = 1; }, "site 1 occurs twice"},
+       {[](OperationProgram& p) { p.sites = 0; }, "site 1 is out of range"}});
+  expect(kLoop, {{[](OperationProgram& p) {
                     ForStep& loop = only<ForStep>(p);
                     loop.body.push_back(Step{{}, ReleaseStep{loop.carried[0]}});
                   },
                   "an iteration changes the state of"},
-                 {[](FamilyProgram& p) { only<ForStep>(p).end = only<ForStep>(p).carried[0]; },
+                 {[](OperationProgram& p) { only<ForStep>(p).end = only<ForStep>(p).carried[0]; },
                   "the last index is not a host value"},
-                 {[](FamilyProgram& p) { only<ForStep>(p).step = 0; }, "the step of a loop is 0"}});
+                 {[](OperationProgram& p) { only<ForStep>(p).step = 0; }, "the step of a loop is 0"}});
 }
 
 TEST_CASE("codegen operations: the parser says where it stops") {
@@ -276,10 +278,10 @@ TEST_CASE("codegen operations: the parser says where it stops") {
 
 TEST_CASE("codegen operations: the nests of a program round-trip") {
   const std::vector<nest::Nest> nests =
-      nests_of(families("%5:f64[%0] \"y\" = compute [i in 0..%0] (mul(%4[i], 2.0))\noutput \"y\" %5\n"));
+      nests_of(lowered("%5:f64[%0] \"y\" = compute [i in 0..%0] (mul(%4[i], 2.0))\noutput \"y\" %5\n"));
   REQUIRE(nests.size() == 1);
   CHECK(nest::print(nest::parse(nest::print(nests[0]))) == nest::print(nests[0]));
-  CHECK(nests_of(families(kProduct)).empty());
+  CHECK(nests_of(lowered(kProduct)).empty());
 }
 
 }  // namespace tdsl::tests::operation_programs

@@ -1,4 +1,4 @@
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,7 @@ WalkRequest sized() {
   return request;
 }
 
-Walked walk(const FamilyProgram& program, const WalkRequest& request = sized()) {
+Walked walk(const OperationProgram& program, const WalkRequest& request = sized()) {
   Walked w;
   Kinds kinds(w);
   tdsl::record::Recorder recorder(kinds);
@@ -58,7 +58,7 @@ Walked walk(const FamilyProgram& program, const WalkRequest& request = sized()) 
 }  // namespace
 
 TEST_CASE("codegen plan walk: plans what the program records and drops all of it") {
-  const FamilyProgram p = families(
+  const OperationProgram p = lowered(
       "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" "
       "%5\n");
   const Walked w = walk(p);
@@ -69,7 +69,7 @@ TEST_CASE("codegen plan walk: plans what the program records and drops all of it
 }
 
 TEST_CASE("codegen plan walk: loops over host values run as often as they will, data-dependent ones once") {
-  const FamilyProgram host = families(
+  const OperationProgram host = lowered(
       "%5:i64 \"zero\" = compute [] (0)\n"
       "%6:f64[%0] \"y\" = for %5..%1 by 1 with (%4) do (%7:i64 \"i\", %8:f64[%0] \"y\") {\n"
       "  %9:f64[%0] \"y\" = compute [i in 0..%0] (mul(%8[i], 2.0))\n  yield %9\n}\noutput \"y\" %6\n");
@@ -81,7 +81,7 @@ TEST_CASE("codegen plan walk: loops over host values run as often as they will, 
 TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterations that are shown") {
   WalkRequest request = sized();
   request.dimensions["n"] = 3000;
-  const FamilyProgram p = families(
+  const OperationProgram p = lowered(
       "%5:i64 \"zero\" = compute [] (0)\n"
       "%6:i64 \"count\" = for %5..%0 by 1 with (%5) do (%7:i64 \"i\", %8:i64 \"count\") {\n"
       "  %9:i64 \"count\" = compute [] (add(%8, 1))\n  yield %9\n}\n"
@@ -96,7 +96,7 @@ TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterati
 }
 
 TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names it") {
-  const FamilyProgram p = families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i])\noutput \"y\" %5\n");
+  const OperationProgram p = lowered("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i])\noutput \"y\" %5\n");
   WalkRequest request = sized();
   request.dimensions.erase("n");
   CHECK_THROWS_WITH_AS(static_cast<void>(walk(p, request)),

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "codegen/families/families.h"
 #include "codegen/lower/program.h"
+#include "codegen/operations/program.h"
 #include "ir/text/print.h"
 #include "passes/pipeline.h"
 
@@ -17,7 +17,7 @@ inline const std::string kMatrices =
     "%4:f64[%0] \"x\" = input \"x\" @0:3:1-3:2\n";
 
 /// For a program brought to legal form, otherwise unchanged.
-inline FamilyProgram families(const std::string& body) {
+inline OperationProgram lowered(const std::string& body) {
   passes::PassContext context;
   passes::PipelineOptions options;
   options.level = 0;
@@ -39,7 +39,7 @@ inline void collect(const Steps& steps, std::vector<const OperationStep*>& found
     }
   }
 }
-inline std::vector<const OperationStep*> operations(const FamilyProgram& program) {
+inline std::vector<const OperationStep*> operations(const OperationProgram& program) {
   std::vector<const OperationStep*> found;
   collect(program.steps, found);
   return found;

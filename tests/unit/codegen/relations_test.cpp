@@ -35,7 +35,7 @@ namespace {
 /// A program's text with the sizes of its dimensions, and everything derived from it.
 struct Compiled {
   ir::Program graph;
-  codegen::FamilyProgram families;
+  codegen::OperationProgram operations;
   codegen::Bodies bodies;
   plan::Region region;
 };
@@ -53,10 +53,10 @@ Compiled compiled(const std::string& text, const std::map<std::string, std::int6
   passes::PassContext context;
   passes::PipelineOptions pipeline;
   pipeline.disabled = {"fuse_rows", "epilogues"};
-  made.families = codegen::lower(passes::run_pipeline(*program, pipeline, context));
+  made.operations = codegen::lower(passes::run_pipeline(*program, pipeline, context));
   codegen::WalkRequest request;
   request.dimensions = sizes;
-  made.region = codegen::survey_with_bodies(made.families, request, made.bodies);
+  made.region = codegen::survey_with_bodies(made.operations, request, made.bodies);
   return made;
 }
 

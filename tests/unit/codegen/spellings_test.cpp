@@ -21,9 +21,9 @@ std::string classes_of(const std::string& text) {
   passes::PassContext context;
   passes::PipelineOptions options;
   options.disabled.insert({"fuse_rows", "epilogues"});
-  const FamilyProgram families = lower(passes::run_pipeline(*program, options, context));
+  const OperationProgram operations = lower(passes::run_pipeline(*program, options, context));
   std::string classes;
-  for (const OperationStep* o : testing::operations(families)) {
+  for (const OperationStep* o : testing::operations(operations)) {
     const plan::OpClass c = o->op->op_class;
     classes += c == plan::OpClass::kContraction ? 'C'
                : c == plan::OpClass::kMap       ? 'M'

@@ -50,13 +50,13 @@ std::string mesh_text(const plan::Mesh& mesh) {
 
 }  // namespace
 
-std::string algebra_text(const codegen::FamilyProgram& families, const ReportRequest& request) {
+std::string algebra_text(const codegen::OperationProgram& operations, const ReportRequest& request) {
   codegen::Bodies bodies;
   // The chosen plan or, if operations are planned individually, the best plan that is a value.
   plan::PlanRequest whole = request.plan;
   if (!plan::plans_whole(whole.schedule)) whole.schedule = nullptr;
-  const record::Start start = record::start_of(codegen::recording_of(families, request.walk), request.inputs, whole);
-  const plan::Region region = codegen::survey_with_bodies(families, request.walk, bodies, {start.saved.forms});
+  const record::Start start = record::start_of(codegen::recording_of(operations, request.walk), request.inputs, whole);
+  const plan::Region region = codegen::survey_with_bodies(operations, request.walk, bodies, {start.saved.forms});
   const plan::ProgramPlans& plans = start.plans;
   const auto found =
       std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
@@ -66,7 +66,7 @@ std::string algebra_text(const codegen::FamilyProgram& families, const ReportReq
   codegen::RelationRequest sites{placed ? plan : nullptr, 1};
   const codegen::Relations physical = codegen::relations_of(region, bodies, sites);
   const codegen::Relations logical = placed ? codegen::relations_of(region, bodies, {plan, 1, false}) : physical;
-  std::string text = fmt::format("; {} without sites\n{}", families.name, ir::algebra::print(logical.program));
+  std::string text = fmt::format("; {} without sites\n{}", operations.name, ir::algebra::print(logical.program));
   if (!region.whole) text += fmt::format("; this is not the whole program: {}\n", region.fence);
   text += opaque_text(placed ? physical : logical, region);
   for (const std::string& padded : physical.padded) text += fmt::format("; {}\n", padded);

@@ -81,15 +81,16 @@ std::string reading_of(const std::string& input, const std::string& path, const 
 }
 
 /// Counts and locates the stored elements of compressed inputs by reading their files, unless --set gives the number.
-void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk,
-                  std::vector<std::string>& reading) {
-  for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
+void count_stored(const codegen::OperationProgram& operations, const rt::AppOptions& options,
+                  codegen::WalkRequest& walk, std::vector<std::string>& reading) {
+  for (const codegen::Declarations::Tensor& input : operations.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end() || !input.type.has_sparse() || walk.stored.contains(input.name)) continue;
     const rt::InputFile opened(file->second);
     if (opened.entries() == nullptr) continue;
     auto [shape, entries] = rt::read_whole(*opened.entries(), input.type.scalar);
-    for (const auto& [v, name] : families.declarations.dimensions) {  // the shape implied by the entries may be smaller
+    for (const auto& [v, name] :
+         operations.declarations.dimensions) {  // the shape implied by the entries may be smaller
       const auto value = input.type.shape[0].as_value();
       if (value && v == *value && walk.dimensions.contains(name))
         shape[0] = std::max(shape[0], walk.dimensions.at(name));
@@ -102,11 +103,11 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
 
 /// Binds extents from headers of the given files. If a file only gives a lower bound (`at_least`), its entries' shape
 /// is used unless another source fixes the extent.
-void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk,
+void bind_files(const codegen::OperationProgram& operations, const rt::AppOptions& options, codegen::WalkRequest& walk,
                 bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
   std::set<std::string> open;  // names bound by such files only
-  for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
+  for (const codegen::Declarations::Tensor& input : operations.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
@@ -115,19 +116,19 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
         opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (shape.size() != input.type.rank()) {
       throw rt::RunError(
-          {families.files.front(), input.line},
+          {operations.files.front(), input.line},
           rt::other_rank_text(input.name, input.type.rank(), " in `" + file->second + "`", shape.size(), shape));
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
-      for (const auto& [v, name] : families.declarations.dimensions) {
+      for (const auto& [v, name] : operations.declarations.dimensions) {
         if (!value || v != *value) continue;
         const auto [entry, first] = dimensions.emplace(name, shape[d]);
         if (at_least && first) open.insert(name);
         if (open.contains(name)) entry->second = std::max(entry->second, shape[d]);
         if (entry->second == shape[d] || (at_least && entry->second > shape[d])) continue;
         throw rt::RunError(
-            {families.files.front(), input.line},
+            {operations.files.front(), input.line},
             fmt::format("dimension {} is {} in `{}`, but {} before", name, shape[d], file->second, entry->second));
       }
     }
@@ -136,15 +137,15 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
 
 /// Dimensions that are not set get the value of the first --set, so that `--set n=...` alone explains a program.
 /// Returns the assumption as a sentence, or an empty text.
-std::string assume_missing(const codegen::FamilyProgram& families, const rt::AppOptions& options,
+std::string assume_missing(const codegen::OperationProgram& operations, const rt::AppOptions& options,
                            std::map<std::string, std::int64_t>& dimensions) {
   std::string assumed;
   std::string like;
-  for (const auto& [value, name] : families.declarations.dimensions) {
+  for (const auto& [value, name] : operations.declarations.dimensions) {
     if (like.empty() && options.dimensions.contains(name)) like = name;
   }
   if (like.empty()) return {};
-  for (const auto& [value, name] : families.declarations.dimensions) {
+  for (const auto& [value, name] : operations.declarations.dimensions) {
     if (dimensions.emplace(name, options.dimensions.at(like)).second) assumed += (assumed.empty() ? "" : ", ") + name;
   }
   return assumed.empty() ? assumed
@@ -174,7 +175,7 @@ bool is_in_order(const std::map<std::string, std::string>& files, const std::str
 
 }  // namespace
 
-ReportRequest request_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+ReportRequest request_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                          const rt::AppOptions& options) {
   ReportRequest request;
   plan::PlanInputs& inputs = request.inputs;
@@ -212,10 +213,10 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
     if (const auto known = stored_in(setting, front.graph))
       walk.stored[known->first] = {plan::Estimate::exactly(known->second)};
   }
-  bind_files(families, options, walk, false);
-  bind_files(families, options, walk, true);
-  count_stored(families, options, walk, request.reading);
-  request.assumption = assume_missing(families, options, walk.dimensions);
+  bind_files(operations, options, walk, false);
+  bind_files(operations, options, walk, true);
+  count_stored(operations, options, walk, request.reading);
+  request.assumption = assume_missing(operations, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) {
     walk.files.insert(name);
     if (rt::lies_in_rows(file)) walk.row_files.insert(name);
@@ -250,9 +251,9 @@ struct Written {
   std::string save_plan, plan;
 };
 
-std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+std::string answer_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                       const ReportRequest& request, const Written& files) {
-  PlanReport report = make_report(families, request);
+  PlanReport report = make_report(operations, request);
   if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
   if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
   for (const std::string& text : request.reading) report.notes.push_back({ir::SourceRange{}, text});
@@ -263,14 +264,14 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
 }
 
 /// The operations a run would record, with the variants it would select.
-plan::Region region_of(const codegen::FamilyProgram& families, const ReportRequest& request) {
-  const record::Recording program = codegen::recording_of(families, request.walk);
-  return families.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program);
+plan::Region region_of(const codegen::OperationProgram& operations, const ReportRequest& request) {
+  const record::Recording program = codegen::recording_of(operations, request.walk);
+  return operations.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program);
 }
 
-std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram& families,
+std::string workflow_text(const CommandLine& line, const codegen::OperationProgram& operations,
                           const ReportRequest& request) {
-  const plan::Region region = region_of(families, request);
+  const plan::Region region = region_of(operations, request);
   try {
     const plan::Workflow workflow = plan::scheduled_workflow(request.plan.schedule, region, request.inputs);
     if (line.dot) return plan::print_dot(workflow, region);
@@ -285,26 +286,26 @@ int explain(const CommandLine& line) {
   Front front;
   compile_front(line, {}, front);
   link_own_functions(line, front);
-  const codegen::FamilyProgram families = lower(front);
+  const codegen::OperationProgram operations = lower(front);
   const rt::AppOptions options = options_of(line, front.graph);
   const Written files{options.save_plan_file.value_or(""), options.plan_file.value_or("")};
   rt::RunFiles run_files = kept_files(front);
   if (!line.output.empty()) run_files.write_text("-o", line.output);
   run_files.add(options);
-  const ReportRequest request = request_of(line, front, families, options);
+  const ReportRequest request = request_of(line, front, operations, options);
   if (!line.stage.empty()) {
     // A stage without operations prints nothing: explain why, as the plan does.
-    const plan::Region region = region_of(families, request);
+    const plan::Region region = region_of(operations, request);
     if (region.ops.empty() && !region.whole) {
       print_error(region.fence + "\n");
       return 1;
     }
   }
-  const std::string text = line.stage == "region"     ? plan::text_of(region_of(families, request))
-                           : line.stage == "workflow" ? workflow_text(line, families, request)
-                           : line.stage == "algebra"  ? algebra_text(families, request)
-                           : line.stage == "kernels"  ? kernels_text(families, request)
-                                                      : answer_of(line, front, families, request, files);
+  const std::string text = line.stage == "region"     ? plan::text_of(region_of(operations, request))
+                           : line.stage == "workflow" ? workflow_text(line, operations, request)
+                           : line.stage == "algebra"  ? algebra_text(operations, request)
+                           : line.stage == "kernels"  ? kernels_text(operations, request)
+                                                      : answer_of(line, front, operations, request, files);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

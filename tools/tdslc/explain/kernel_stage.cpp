@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_evaluator.h"
+#include "codegen/operations/describe.h"
+#include "codegen/walk/host_evaluator.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/record/start.h"
@@ -32,7 +32,7 @@ using KernelRows = std::map<int, KernelRow>;
 
 class KernelObserver : public codegen::OperationObserver {
  public:
-  KernelObserver(const codegen::FamilyProgram& program, KernelRows& rows) : program_(program), rows_(rows) {}
+  KernelObserver(const codegen::OperationProgram& program, KernelRows& rows) : program_(program), rows_(rows) {}
 
   void emitted(plan::TensorId, const codegen::OperationStep& step, const codegen::HostEvaluator& host) override {
     const auto [entry, first] = rows_.try_emplace(step.op->site);
@@ -78,7 +78,7 @@ class KernelObserver : public codegen::OperationObserver {
     return all;
   }
 
-  const codegen::FamilyProgram& program_;
+  const codegen::OperationProgram& program_;
   KernelRows& rows_;
 };
 
@@ -101,7 +101,7 @@ void find_forms(const codegen::Steps& steps, std::map<int, std::pair<int, const 
 }
 
 /// Operand `k` as in the source, `A[i, j]`: its first read in order of evaluation.
-std::string operand_text(const codegen::FamilyProgram& program, const codegen::OperationStep& step, std::size_t k) {
+std::string operand_text(const codegen::OperationProgram& program, const codegen::OperationStep& step, std::size_t k) {
   const std::size_t own = step.op->own_reads().size();
   if (k >= own) return operand_text(program, *step.epilogue, k - own + 1);
   std::vector<const ir::Compute*> computes = {&step.kernel->compute};
@@ -129,7 +129,7 @@ std::string operand_text(const codegen::FamilyProgram& program, const codegen::O
   return text.empty() ? codegen::name_of(program, step.op->reads[k].tensor) : text;
 }
 
-std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row) {
+std::string row_text(const codegen::OperationProgram& program, const KernelRow& row) {
   const bool nest = row.step.fused != nullptr;
   std::string text = fmt::format("line {:<5} {}: {}{}\n", row.line, row.step.op->name,
                                  nest ? fmt::format("nest over rows, {} operators", row.step.fused->members.size())
@@ -164,9 +164,9 @@ std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row
   return text;
 }
 
-std::string forms_text(const codegen::FamilyProgram& families, const record::Start& start) {
+std::string forms_text(const codegen::OperationProgram& operations, const record::Start& start) {
   std::map<int, std::pair<int, const codegen::ChooseStep*>> forms;
-  find_forms(families.steps, forms);
+  find_forms(operations.steps, forms);
   std::string text;
   for (const auto& [site, form] : start.saved.forms) {
     const auto found = forms.find(site);
@@ -185,13 +185,13 @@ std::string forms_text(const codegen::FamilyProgram& families, const record::Sta
 
 }  // namespace
 
-std::string kernels_text(const codegen::FamilyProgram& families, const ReportRequest& request) {
+std::string kernels_text(const codegen::OperationProgram& operations, const ReportRequest& request) {
   const record::Start start =
-      record::start_of(codegen::recording_of(families, request.walk), request.inputs, request.plan);
+      record::start_of(codegen::recording_of(operations, request.walk), request.inputs, request.plan);
   KernelRows rows;
-  KernelObserver observer(families, rows);
+  KernelObserver observer(operations, rows);
   const plan::Region region =
-      record::survey(codegen::recording_of(families, request.walk, &observer), {start.saved.forms});
+      record::survey(codegen::recording_of(operations, request.walk, &observer), {start.saved.forms});
   for (const plan::RegionOp& r : region.ops) {
     const auto row = rows.find(r.op.site);
     if (row == rows.end()) continue;
@@ -202,10 +202,10 @@ std::string kernels_text(const codegen::FamilyProgram& families, const ReportReq
     }
     row->second.times += r.weight;
   }
-  std::string text = fmt::format("{} on {} ranks: {} kernels\n", families.name, request.inputs.ranks, rows.size());
-  for (const auto& [site, row] : rows) text += row_text(families, row);
+  std::string text = fmt::format("{} on {} ranks: {} kernels\n", operations.name, request.inputs.ranks, rows.size());
+  for (const auto& [site, row] : rows) text += row_text(operations, row);
   if (!region.whole) text += fmt::format("this is not the whole program: {}\n", region.fence);
-  return text + forms_text(families, start);
+  return text + forms_text(operations, start);
 }
 
 }  // namespace tdsl::tools

@@ -15,7 +15,7 @@ namespace tdsl::tools {
 [[nodiscard]] rt::AppOptions options_of(const CommandLine& line, const ir::Program& program);
 /// The report request of `explain`; sizes come from the given input files.
 [[nodiscard]] ReportRequest request_of(const CommandLine& line, const Front& front,
-                                       const codegen::FamilyProgram& families, const rt::AppOptions& options);
+                                       const codegen::OperationProgram& operations, const rt::AppOptions& options);
 
 [[nodiscard]] std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front);
 [[nodiscard]] std::string json_of(const PlanReport& report, const Front& front);
@@ -24,10 +24,10 @@ namespace tdsl::tools {
 
 /// The program as tensor relations (ir/algebra/README.md), then with the layouts of its chosen plan and the data each
 /// operation moves.
-[[nodiscard]] std::string algebra_text(const codegen::FamilyProgram& families, const ReportRequest& request);
+[[nodiscard]] std::string algebra_text(const codegen::OperationProgram& operations, const ReportRequest& request);
 
 /// The emitted kernels used for these sizes: what each computes, including every operator of a nest, and its reads,
 /// writes and flops per execution, summed over ranks. Then the program's variants with their predicted seconds.
-[[nodiscard]] std::string kernels_text(const codegen::FamilyProgram& families, const ReportRequest& request);
+[[nodiscard]] std::string kernels_text(const codegen::OperationProgram& operations, const ReportRequest& request);
 
 }  // namespace tdsl::tools

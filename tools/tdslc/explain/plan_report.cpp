@@ -275,7 +275,7 @@ plan::HomeRequest home_request(const ReportRequest& report) {
 
 namespace {
 
-PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest& request) {
+PlanReport report_of(const codegen::OperationProgram& program, const ReportRequest& request) {
   Reporter reporter(request);
   record::Recorder recorder(reporter);
   record::Forms forms;
@@ -296,7 +296,7 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
 namespace {
 
 /// True if the program fits --memory on `ranks` ranks.
-bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::int64_t ranks) {
+bool fits_on(const codegen::OperationProgram& program, ReportRequest request, std::int64_t ranks) {
   const bool one_node = request.inputs.ranks_per_node == request.inputs.ranks;
   request.inputs.ranks = ranks;
   if (one_node) request.inputs.ranks_per_node = ranks;
@@ -312,7 +312,7 @@ bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::
 }
 
 /// The smallest larger number of ranks on which the program fits. Nodes remain full.
-std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request,
+std::optional<std::int64_t> enough_ranks(const codegen::OperationProgram& program, const ReportRequest& request,
                                          const plan::MemoryNeed& need) {
   const plan::PlanInputs& inputs = request.inputs;
   // An imposed plan is for this number of ranks.
@@ -327,7 +327,7 @@ std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, 
 
 /// The report with tensors on disk and in input files, if the program fits that way; the same search as in a run
 /// (runtime/app/run/fitting_start.cpp).
-std::optional<PlanReport> spilled_report(const codegen::FamilyProgram& program, ReportRequest request) {
+std::optional<PlanReport> spilled_report(const codegen::OperationProgram& program, ReportRequest request) {
   if (!request.spill) return std::nullopt;
   plan::PlanInputs& inputs = request.inputs;
   const record::Start start = record::start_of(codegen::recording_of(program, request.walk), inputs, request.plan);
@@ -345,7 +345,7 @@ std::optional<PlanReport> spilled_report(const codegen::FamilyProgram& program, 
 
 }  // namespace
 
-PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request) {
+PlanReport make_report(const codegen::OperationProgram& program, const ReportRequest& request) {
   try {
     return report_of(program, request);
   } catch (const Misfit& misfit) {

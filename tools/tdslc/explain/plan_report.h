@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 #include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
 #include "runtime/plan/region/homes.h"
@@ -99,6 +99,6 @@ struct ReportRequest {
 
 /// Interprets and plans the program like a run on the requested ranks; nothing is executed. Throws rt::RunError for
 /// invalid options, plan files and inputs. Insufficient memory is not an error but part of the report.
-[[nodiscard]] PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request);
+[[nodiscard]] PlanReport make_report(const codegen::OperationProgram& program, const ReportRequest& request);
 
 }  // namespace tdsl::tools

@@ -56,19 +56,19 @@ void look_for_homes(const record::Start& start, const plan::PlanInputs& inputs, 
 
 }  // namespace
 
-JobEstimator estimator_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+JobEstimator estimator_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                           const Site& site, std::optional<std::int64_t> trips) {
   CommandLine asked = line;
   asked.ranks = 1;
   const rt::AppOptions options = options_of(asked, front.graph);
   // Created once for all shapes, because it reads sparse inputs.
-  ReportRequest once = request_of(asked, front, families, options);
+  ReportRequest once = request_of(asked, front, operations, options);
   once.plan.compare = false;
   once.saves = once.saves || line.job.checkpoint;
   once.inputs.machine = site.machine.empty() ? rt::load_machine(rt::read_environment())
                                              : plan::parse_machine(rt::read_text_file(site.machine));
   const std::string folder = options.spill.value_or(site.spill_dir.empty() ? "a folder of the node" : site.spill_dir);
-  return [&families, trips, folder, outputs = options.outputs, request = std::move(once),
+  return [&operations, trips, folder, outputs = options.outputs, request = std::move(once),
           read = bytes_of_inputs(options)](const JobShape& shape, std::int64_t limit) mutable {
     plan::PlanInputs inputs = request.inputs;
     inputs.ranks = shape.ranks;
@@ -79,7 +79,7 @@ JobEstimator estimator_of(const CommandLine& line, const Front& front, const cod
     request.walk.deciding_ranks = inputs.deciding_ranks();
     inputs.threads = static_cast<int>(shape.threads);
     inputs.memory = limit;
-    const record::Recording program = codegen::recording_of(families, request.walk);
+    const record::Recording program = codegen::recording_of(operations, request.walk);
     record::Start start = record::start_of(program, inputs, request.plan);
     const bool guessed = start.region.guessed;
     if (guessed && trips) {

@@ -9,9 +9,9 @@
 namespace tdsl::tools {
 
 /// The planner's estimates for the program with line.program_arguments. `trips`: trip count of data-dependent loops.
-/// Keeps a reference to the families. Sizes come from the headers of the input files; throws like `explain`.
+/// Keeps a reference to the operations. Sizes come from the headers of the input files; throws like `explain`.
 [[nodiscard]] JobEstimator estimator_of(const CommandLine& line, const Front& front,
-                                        const codegen::FamilyProgram& families, const Site& site,
+                                        const codegen::OperationProgram& operations, const Site& site,
                                         std::optional<std::int64_t> trips);
 
 }  // namespace tdsl::tools

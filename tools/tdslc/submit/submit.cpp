@@ -71,13 +71,13 @@ JobWishes wishes_of(const CommandLine& line, const rt::AppOptions& options) {
 }
 
 /// A size on which every planned element fits.
-JobSize size_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+JobSize size_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                 const ScriptRequest& request, const PlannedElements& planned, const JobWishes& wishes) {
   std::vector<JobEstimator> estimators;
   for (const std::size_t k : planned.elements) {
     CommandLine one = line;
     one.program_arguments = request.elements[k].arguments;
-    estimators.push_back(estimator_of(one, front, families, request.site, line.job.iterations));
+    estimators.push_back(estimator_of(one, front, operations, request.site, line.job.iterations));
   }
   const JobEstimator estimate = [&](const JobShape& shape, std::int64_t limit) {
     JobEstimate most = estimators.front()(shape, limit);
@@ -161,17 +161,17 @@ int submit(const CommandLine& line) {
   for (const rt::AppOptions& element : options) rt::RunFiles(own_files).add(element);
   check_replaceable(script);
   link_own_functions(line, front);
-  const codegen::FamilyProgram families = lower(front);
+  const codegen::OperationProgram operations = lower(front);
   std::set<std::string> outputs;
   for (const auto& [name, file] : options.front().outputs) outputs.insert(name);
   const PlannedElements planned = planned_elements(request.elements, outputs);
   request.kinds = planned.kinds;
   request.planned = planned.elements.size();
-  request.size = size_of(line, front, families, request, planned, wishes_of(line, options.front()));
+  request.size = size_of(line, front, operations, request, planned, wishes_of(line, options.front()));
   request.root = ::geteuid() == 0;
   request.spill_given = options.front().spill.has_value();
   if (line.job.checkpoint) request.checkpoint = request.name;
-  const codegen::CompiledProgram program = compile_lowered(line, toolchain, front, families);
+  const codegen::CompiledProgram program = compile_lowered(line, toolchain, front, operations);
   request.checksum = posix_checksum(file_bytes(program.path));
   const std::string text = script_text(request);
   if (line.job.dry_run) {

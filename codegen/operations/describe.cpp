@@ -1,4 +1,4 @@
-#include "codegen/families/describe.h"
+#include "codegen/operations/describe.h"
 #include "ir/graph/procedure.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ constexpr int kUnaryOperator = 9;
 
 class Describer {
  public:
-  Describer(const FamilyProgram& program, const std::vector<std::string>& labels)
+  Describer(const OperationProgram& program, const std::vector<std::string>& labels)
       : program_(program), labels_(labels) {}
 
   [[nodiscard]] std::string text(const Expr& e, int outer = 0) const {
@@ -62,7 +62,7 @@ class Describer {
     return result;
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const std::vector<std::string>& labels_;
 };
 
@@ -101,21 +101,21 @@ std::string_view spelling(ir::UnaryOp op) {
   return ir::name_of(op);
 }
 
-std::string name_of(const FamilyProgram& program, ValueId v) {
+std::string name_of(const OperationProgram& program, ValueId v) {
   const std::string& name = program.info(v).name;
   return name.empty() ? fmt::format("t{}", v.id) : name;
 }
 
-std::string title_of(const FamilyProgram& program, ValueId v) {
+std::string title_of(const OperationProgram& program, ValueId v) {
   const auto found = program.titles.find(v);
   return found == program.titles.end() ? name_of(program, v) : found->second;
 }
 
-std::string describe(const FamilyProgram& program, const Expr& e, const std::vector<std::string>& labels) {
+std::string describe(const OperationProgram& program, const Expr& e, const std::vector<std::string>& labels) {
   return Describer(program, labels).text(e);
 }
 
-std::string describe(const FamilyProgram& program, const ir::Compute& compute) {
+std::string describe(const OperationProgram& program, const ir::Compute& compute) {
   std::vector<std::string> labels;
   std::string reduced;
   for (const ir::Label& l : compute.out) labels.push_back(l.name);
@@ -131,7 +131,7 @@ std::string describe(const FamilyProgram& program, const ir::Compute& compute) {
   return fmt::format("{}[{}]({})", op, reduced, body);
 }
 
-std::string describe(const FamilyProgram& program, const Extent& e) {
+std::string describe(const OperationProgram& program, const Extent& e) {
   return e.to_string([&](ValueId v) { return name_of(program, v); });
 }
 

@@ -1,4 +1,4 @@
-#include "codegen/families/host_values.h"
+#include "codegen/operations/host_values.h"
 
 #include "ir/graph/clone.h"
 #include "ir/graph/computes.h"

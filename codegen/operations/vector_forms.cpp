@@ -1,4 +1,4 @@
-#include "codegen/families/vector_forms.h"
+#include "codegen/operations/vector_forms.h"
 #include "ir/graph/expr_build.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ int library_calls(const Expr& e) {
   return calls;
 }
 
-bool computes_both(const ir::Select& select, const FamilyProgram& program, const LabelCovers& covers) {
+bool computes_both(const ir::Select& select, const OperationProgram& program, const LabelCovers& covers) {
   return computes_both(
       select, [&](ValueId v) { return program.is_host(v) ? nullptr : &program.type(v).shape; }, covers);
 }

@@ -61,7 +61,7 @@ class NotSupported : public std::runtime_error {
 };
 
 /// A warning about a slow path. `id` is the bracketed name, e.g. "gathered".
-struct FamilyWarning {
+struct RunWarning {
   std::string id;
   SourceRange range;
   std::string message;
@@ -345,7 +345,7 @@ struct Declarations {
   std::vector<std::pair<ValueId, std::string>> dimensions;
 };
 
-struct FamilyProgram {
+struct OperationProgram {
   std::string name;
   std::vector<std::string> files;
   std::vector<ir::ValueInfo> values;  ///< those of the index graph (same numbers), then synthetic ones
@@ -355,7 +355,7 @@ struct FamilyProgram {
   int sites = 0;         ///< recording sites, choices, and branches unknown at start are numbered 1 … sites
   bool chooses = false;  ///< there are choices
   std::map<ValueId, std::string> titles;  ///< for unnamed values: bases of identifiers in emitted code
-  std::vector<FamilyWarning> warnings;
+  std::vector<RunWarning> warnings;
   std::set<std::pair<std::uint32_t, std::uint32_t>> silent =
       {};  ///< files and lines for which the gather warning is suppressed
 
@@ -365,7 +365,7 @@ struct FamilyProgram {
 };
 
 /// Calls `f(ValueId)` for every value that a step uses, including nested steps (targets are not uses).
-void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f);
+void for_each_use(const OperationProgram& program, const Step& step, const std::function<void(ValueId)>& f);
 /// The nested step lists of a step.
 void for_each_list(const Step& step, const std::function<void(const Steps&)>& f);
 void for_each_list(Step& step, const std::function<void(Steps&)>& f);

@@ -3,20 +3,21 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
 /// The expression in source notation: `A[i, l] * B[l, j]`. For messages only.
-[[nodiscard]] std::string describe(const FamilyProgram& program, const Expr& e, const std::vector<std::string>& labels);
+[[nodiscard]] std::string describe(const OperationProgram& program, const Expr& e,
+                                   const std::vector<std::string>& labels);
 /// `sum[l](A[i, l] * B[l, j])`.
-[[nodiscard]] std::string describe(const FamilyProgram& program, const ir::Compute& compute);
+[[nodiscard]] std::string describe(const OperationProgram& program, const ir::Compute& compute);
 /// The source name of a value, or a substitute.
-[[nodiscard]] std::string name_of(const FamilyProgram& program, ValueId v);
+[[nodiscard]] std::string name_of(const OperationProgram& program, ValueId v);
 /// The same for identifiers of emitted code: an unnamed value is named after the step that defines it.
-[[nodiscard]] std::string title_of(const FamilyProgram& program, ValueId v);
+[[nodiscard]] std::string title_of(const OperationProgram& program, ValueId v);
 /// `2*n + 1` with source names.
-[[nodiscard]] std::string describe(const FamilyProgram& program, const Extent& e);
+[[nodiscard]] std::string describe(const OperationProgram& program, const Extent& e);
 
 /// An operator's spelling in the language: infix if `infix` is true, else a function.
 struct OperatorText {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/plan/region/region.h"
 #include "runtime/record/control.h"
@@ -49,7 +49,7 @@ class OperationObserver {
 /// Records the executable's operations, with numbers for sizes, and computes nothing.
 class Walk {
  public:
-  Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder);
+  Walk(const OperationProgram& program, const WalkRequest& request, record::Recorder& recorder);
   ~Walk();
 
   /// Walks the program once. `note`: receives the run's messages about slow paths. Throws rt::RunError for conflicting
@@ -67,10 +67,10 @@ class Walk {
 
 /// The program as `explain` shows it: recording loops are followed for up to 1000 iterations; data-dependent loops for
 /// one iteration, data-dependent branches into the first branch. Notes report this, and the selected forms.
-void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder,
+void walk_as_shown(const OperationProgram& program, const WalkRequest& request, record::Recorder& recorder,
                    const Note& note, const record::Forms& forms = {});
 /// The recording that the executable would survey. Keeps references to its arguments.
-[[nodiscard]] record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request,
+[[nodiscard]] record::Recording recording_of(const OperationProgram& program, const WalkRequest& request,
                                              OperationObserver* observer = nullptr);
 
 /// The operation with numbers for all extents; `tensor`: its operands.

@@ -1,4 +1,4 @@
-#include "codegen/families/host_evaluator.h"
+#include "codegen/walk/host_evaluator.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace tdsl::codegen {
 
-HostEvaluator::HostEvaluator(const FamilyProgram& program) {
+HostEvaluator::HostEvaluator(const OperationProgram& program) {
   types_.name = program.name;
   types_.files = program.files;
   types_.values = program.values;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 // Conditions for compilers to vectorise the loop around an expression (runtime/kernels/vector_math.h).
 
@@ -23,7 +23,7 @@ using LabelCovers = std::function<bool(std::int32_t label, const Extent& extent)
 
 /// True if both branches may be computed at every point and one of them selected afterwards: neither can stop the run
 /// nor reads out of bounds, and one of them calls a library function, without which this does not pay off.
-[[nodiscard]] bool computes_both(const ir::Select& select, const FamilyProgram& program, const LabelCovers& covers);
+[[nodiscard]] bool computes_both(const ir::Select& select, const OperationProgram& program, const LabelCovers& covers);
 /// The dimensions of the tensor a Read accesses; null for scalars, which can be read anywhere.
 using ReadShape = std::function<const std::vector<Extent>*(ValueId)>;
 [[nodiscard]] bool computes_both(const ir::Select& select, const ReadShape& shape, const LabelCovers& covers);

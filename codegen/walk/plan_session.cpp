@@ -1,4 +1,4 @@
-#include "codegen/families/plan_session.h"
+#include "codegen/walk/plan_session.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "codegen/families/describe.h"
-#include "codegen/families/host_evaluator.h"
-#include "codegen/families/library_routine.h"
-#include "codegen/families/plan_session.h"
+#include "codegen/operations/describe.h"
+#include "codegen/operations/library_routine.h"
+#include "codegen/walk/host_evaluator.h"
+#include "codegen/walk/plan_session.h"
 #include "ir/graph/check.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/chain.h"
@@ -24,7 +24,7 @@ using ir::match;
 /// Interprets the steps: host values are numbers or unknown, tensors are handles of recorded tensors.
 class Walk::Body {
  public:
-  Body(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+  Body(const OperationProgram& program, const WalkRequest& request, record::Recorder& recorder)
       : program_(program), request_(request), recorder_(recorder), host_(program) {}
 
   void run(record::Control& control, const Note& note) {
@@ -253,7 +253,7 @@ class Walk::Body {
     session_->control.choose(c.site, forms);
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const WalkRequest& request_;
   record::Recorder& recorder_;
   HostEvaluator host_;
@@ -262,7 +262,7 @@ class Walk::Body {
   std::map<ValueId, record::TensorHandle> tensors_;
 };
 
-Walk::Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)
+Walk::Walk(const OperationProgram& program, const WalkRequest& request, record::Recorder& recorder)
     : body_(std::make_unique<Body>(program, request, recorder)) {}
 Walk::~Walk() = default;
 
@@ -270,7 +270,8 @@ void Walk::run(record::Control& control, const Note& note) { body_->run(control,
 SourceRange Walk::place() const { return body_->place(); }
 void Walk::observe(OperationObserver* observer) { body_->observe(observer); }
 
-record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request, OperationObserver* observer) {
+record::Recording recording_of(const OperationProgram& program, const WalkRequest& request,
+                               OperationObserver* observer) {
   return [&program, &request, observer](record::Recorder& recorder, record::Control& control) {
     Walk walk(program, request, recorder);
     walk.observe(observer);

@@ -1,4 +1,4 @@
-#include "codegen/families/releases.h"
+#include "codegen/operations/releases.h"
 
 #include <algorithm>
 #include <functional>
@@ -55,7 +55,7 @@ bool defines(const Step& s, ValueId v) {
 
 class Releases {
  public:
-  explicit Releases(const FamilyProgram& program) : program_(program) {}
+  explicit Releases(const OperationProgram& program) : program_(program) {}
 
   /// `carried`: variables of an enclosing loop that are reassigned at the end of `steps`. `ending`: tensors of outer
   /// scopes that are dead after `steps`, a branch.
@@ -141,12 +141,12 @@ class Releases {
     steps = std::move(result);
   }
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
 };
 
 }  // namespace
 
-void drop_unused(FamilyProgram& program) {
+void drop_unused(OperationProgram& program) {
   bool changed = true;
   while (changed) {
     std::set<ValueId> used;
@@ -155,6 +155,6 @@ void drop_unused(FamilyProgram& program) {
   }
 }
 
-void add_releases(FamilyProgram& program) { Releases(program).run(program.steps, {}, {}); }
+void add_releases(OperationProgram& program) { Releases(program).run(program.steps, {}, {}); }
 
 }  // namespace tdsl::codegen

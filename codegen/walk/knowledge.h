@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
@@ -12,6 +12,6 @@ namespace tdsl::codegen {
 ///     let Z[i] = 0.0 for i in 0..k;
 ///
 /// Runs after releases have been added. A survey (runtime/record/survey.h) uses these marks.
-void mark_knowledge(FamilyProgram& program);
+void mark_knowledge(OperationProgram& program);
 
 }  // namespace tdsl::codegen

@@ -1,6 +1,6 @@
 #include <map>
 
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/op_fields.h"
 

@@ -1,11 +1,11 @@
-#include "codegen/families/family_builder.h"
+#include "codegen/operations/builder.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "codegen/families/host_values.h"
-#include "codegen/families/vector_forms.h"
+#include "codegen/operations/host_values.h"
+#include "codegen/operations/vector_forms.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
@@ -13,7 +13,7 @@
 
 namespace tdsl::codegen {
 
-FamilyBuilder::FamilyBuilder(const ir::Program& program) : scopes_(1) {
+ProgramBuilder::ProgramBuilder(const ir::Program& program) : scopes_(1) {
   result_.name = program.name;
   result_.files = program.files;
   result_.values = program.values;
@@ -21,26 +21,26 @@ FamilyBuilder::FamilyBuilder(const ir::Program& program) : scopes_(1) {
   current_ = &result_.steps;
 }
 
-ValueId FamilyBuilder::new_value(ir::Type type, std::string name, SourceRange range, bool host) {
+ValueId ProgramBuilder::new_value(ir::Type type, std::string name, SourceRange range, bool host) {
   const ValueId v{static_cast<std::int32_t>(result_.values.size())};
   result_.values.push_back({std::move(type), std::move(name), range});
   result_.host.push_back(host);
   return v;
 }
 
-void FamilyBuilder::warn(std::string id, SourceRange range, std::string message) {
+void ProgramBuilder::warn(std::string id, SourceRange range, std::string message) {
   const bool known = std::ranges::any_of(
-      result_.warnings, [&](const FamilyWarning& w) { return w.id == id && w.range == range && w.message == message; });
+      result_.warnings, [&](const RunWarning& w) { return w.id == id && w.range == range && w.message == message; });
   if (!known) result_.warnings.push_back({std::move(id), range, std::move(message)});
 }
 
-Extent FamilyBuilder::bytes_of(ValueId tensor, SourceRange range) {
+Extent ProgramBuilder::bytes_of(ValueId tensor, SourceRange range) {
   Extent bytes = ir::size_of(type(tensor).scalar);
   for (const Extent& e : type(tensor).shape) bytes = bytes * rewritten(e, range);
   return bytes;
 }
 
-ValueId FamilyBuilder::resolve(ValueId v) const {
+ValueId ProgramBuilder::resolve(ValueId v) const {
   auto found = alias_.find(v);
   while (found != alias_.end()) {
     v = found->second;
@@ -49,9 +49,9 @@ ValueId FamilyBuilder::resolve(ValueId v) const {
   return v;
 }
 
-void FamilyBuilder::add(SourceRange range, StepOp op) { current_->push_back({range, std::move(op)}); }
+void ProgramBuilder::add(SourceRange range, StepOp op) { current_->push_back({range, std::move(op)}); }
 
-Steps FamilyBuilder::nested(const std::function<void()>& f) {
+Steps ProgramBuilder::nested(const std::function<void()>& f) {
   Steps steps;
   Steps* const outer = std::exchange(current_, &steps);
   scopes_.emplace_back();
@@ -61,7 +61,7 @@ Steps FamilyBuilder::nested(const std::function<void()>& f) {
   return steps;
 }
 
-ValueId FamilyBuilder::on_host(ValueId v, SourceRange range) {
+ValueId ProgramBuilder::on_host(ValueId v, SourceRange range) {
   v = resolve(v);
   if (is_host(v)) return v;
   TDSL_CHECK(type(v).rank() == 0, "a tensor is used as a scalar");
@@ -74,7 +74,7 @@ ValueId FamilyBuilder::on_host(ValueId v, SourceRange range) {
   return target;
 }
 
-ValueId FamilyBuilder::read_on_host(ValueId v, SourceRange range) {
+ValueId ProgramBuilder::read_on_host(ValueId v, SourceRange range) {
   const auto scalar = scalars_.find(v);
   if (scalar == scalars_.end()) {
     const ValueId target = new_value(type(v), result_.info(v).name, range, true);
@@ -103,7 +103,7 @@ bool has_same_bits_on_host(const Expr& e) {
 
 }  // namespace
 
-void FamilyBuilder::define_scalar(ValueId v, Expr value) {
+void ProgramBuilder::define_scalar(ValueId v, Expr value) {
   std::set<ValueId> data;
   ir::for_each_read(value, [&](const ir::Read& r) {
     if (!is_host(r.tensor)) data.insert(r.tensor);
@@ -112,7 +112,7 @@ void FamilyBuilder::define_scalar(ValueId v, Expr value) {
   if (one && has_same_bits_on_host(value)) scalars_.emplace(v, std::move(value));
 }
 
-ValueId FamilyBuilder::as_tensor(ValueId v, SourceRange range) {
+ValueId ProgramBuilder::as_tensor(ValueId v, SourceRange range) {
   v = resolve(v);
   if (!is_host(v)) return v;
   for (const Scope& scope : scopes_) {
@@ -133,7 +133,7 @@ ValueId FamilyBuilder::as_tensor(ValueId v, SourceRange range) {
   return target;
 }
 
-std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
+std::optional<ValueId> ProgramBuilder::hoist(const Expr& e) {
   bool host_only = true;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     if (const auto* r = std::get_if<ir::Read>(&n.op)) host_only = host_only && is_host(r->tensor);
@@ -156,7 +156,7 @@ std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
   return target;
 }
 
-void FamilyBuilder::hoist_quotients(const Extent& size, SourceRange range) {
+void ProgramBuilder::hoist_quotients(const Extent& size, SourceRange range) {
   for (const auto& [monomial, coefficient] : size.terms()) {
     for (const Extent::AtomRef& atom : monomial) {
       if (atom->kind == Extent::Atom::Kind::kValue) continue;
@@ -173,17 +173,17 @@ void FamilyBuilder::hoist_quotients(const Extent& size, SourceRange range) {
   }
 }
 
-Extent FamilyBuilder::size_behind(ValueId v) const {
+Extent ProgramBuilder::size_behind(ValueId v) const {
   const auto found = sizes_.find(v);
   return found == sizes_.end() ? Extent::of(v) : found->second;
 }
 
-Expr FamilyBuilder::definition(ValueId v) const {
+Expr ProgramBuilder::definition(ValueId v) const {
   const auto found = definitions_.find(v);
   return found == definitions_.end() ? Expr() : found->second;
 }
 
-Expr FamilyBuilder::expression(const Extent& e, SourceRange range) {
+Expr ProgramBuilder::expression(const Extent& e, SourceRange range) {
   Expr sum;
   for (const auto& [monomial, coefficient] : e.terms()) {
     Expr product;
@@ -201,7 +201,7 @@ Expr FamilyBuilder::expression(const Extent& e, SourceRange range) {
   return sum ? sum : ir::constant_i64(0);
 }
 
-Expr FamilyBuilder::atom_expression(const Extent::Atom& atom, SourceRange range) {
+Expr ProgramBuilder::atom_expression(const Extent::Atom& atom, SourceRange range) {
   if (atom.kind == Extent::Atom::Kind::kValue) return ir::read(ir::Scalar::kI64, atom.value, {});
   // A separate value: a subscript with a division would not be affine.
   const ir::BinaryOp op = atom.kind == Extent::Atom::Kind::kQuotient ? ir::BinaryOp::kDiv : ir::BinaryOp::kRem;
@@ -211,7 +211,7 @@ Expr FamilyBuilder::atom_expression(const Extent::Atom& atom, SourceRange range)
   return ir::read(ir::Scalar::kI64, v, {});
 }
 
-Expr FamilyBuilder::in_subscript(const Expr& e) {
+Expr ProgramBuilder::in_subscript(const Expr& e) {
   return ir::rewrite(e, [this](const Expr& node) {
     const auto* r = std::get_if<ir::Read>(&node->op);
     if (r == nullptr || !r->subscripts.empty()) return node;
@@ -220,7 +220,7 @@ Expr FamilyBuilder::in_subscript(const Expr& e) {
   });
 }
 
-Expr FamilyBuilder::rewritten(const Expr& e) {
+Expr ProgramBuilder::rewritten(const Expr& e) {
   if (!e) return e;
   return ir::rewrite(e, [this](const Expr& node) {
     const auto* r = std::get_if<ir::Read>(&node->op);
@@ -236,7 +236,7 @@ Expr FamilyBuilder::rewritten(const Expr& e) {
   });
 }
 
-Extent FamilyBuilder::rewritten(const Extent& e, SourceRange range) {
+Extent ProgramBuilder::rewritten(const Extent& e, SourceRange range) {
   return e.substitute([&](ValueId v) -> std::optional<Extent> {
     const ValueId h = on_host(v, range);
     return h == v ? std::nullopt : std::optional(Extent::of(h));

@@ -3,15 +3,15 @@
 #include <map>
 #include <optional>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 #include "ir/eval/eval.h"
 
 namespace tdsl::codegen {
 
-/// The host values of a FamilyProgram as numbers. Data-dependent values are unknown.
+/// The host values of a OperationProgram as numbers. Data-dependent values are unknown.
 class HostEvaluator {
  public:
-  explicit HostEvaluator(const FamilyProgram& program);
+  explicit HostEvaluator(const OperationProgram& program);
 
   void set(ValueId v, const ir::Literal& value);
   void set_unknown(ValueId v) { known_.erase(v); }

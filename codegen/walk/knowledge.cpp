@@ -1,4 +1,4 @@
-#include "codegen/families/knowledge.h"
+#include "codegen/walk/knowledge.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/families/library_routine.h"
+#include "codegen/operations/library_routine.h"
 #include "ir/graph/computes.h"
 #include "runtime/routines/algorithms/routine.h"
 
@@ -28,11 +28,11 @@ constexpr int kData = kLost + 1;  ///< computed from data
 // lost.
 
 /// True if a step, or one inside it, records an operation.
-bool records(const FamilyProgram& program, const Step& s);
-bool records(const FamilyProgram& program, const Steps& steps) {
+bool records(const OperationProgram& program, const Step& s);
+bool records(const OperationProgram& program, const Steps& steps) {
   return std::ranges::any_of(steps, [&](const Step& s) { return records(program, s); });
 }
-bool records(const FamilyProgram& program, const Step& s) {
+bool records(const OperationProgram& program, const Step& s) {
   return match(
       s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; },
       [](const ParamStep&) { return false; }, [](const InputStep&) { return true; },
@@ -53,7 +53,7 @@ bool records(const FamilyProgram& program, const Step& s) {
 }
 
 /// Host variables of outer scopes that are assigned inside the step.
-std::set<ValueId> assigned_in(const FamilyProgram& program, const Step& step) {
+std::set<ValueId> assigned_in(const OperationProgram& program, const Step& step) {
   std::set<ValueId> assigned;
   std::set<ValueId> own;
   const std::function<void(const Steps&)> look = [&](const Steps& steps) {
@@ -71,7 +71,7 @@ std::set<ValueId> assigned_in(const FamilyProgram& program, const Step& step) {
 
 class Knowledge {
  public:
-  explicit Knowledge(FamilyProgram& program) : program_(program), level_(program.values.size(), 0) {}
+  explicit Knowledge(OperationProgram& program) : program_(program), level_(program.values.size(), 0) {}
 
   void run() {
     steps(program_.steps);
@@ -254,7 +254,7 @@ class Knowledge {
     return fenced;
   }
 
-  FamilyProgram& program_;
+  OperationProgram& program_;
   std::vector<int> level_;  ///< by value, at the current step
   int depth_ = 0;
   bool marking_ = true;
@@ -263,6 +263,6 @@ class Knowledge {
 
 }  // namespace
 
-void mark_knowledge(FamilyProgram& program) { Knowledge(program).run(); }
+void mark_knowledge(OperationProgram& program) { Knowledge(program).run(); }
 
 }  // namespace tdsl::codegen

@@ -7,17 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/families/families.h"
+#include "codegen/operations/program.h"
 
 namespace tdsl::codegen {
 
-/// Collects the steps of a FamilyProgram. Maps every value of the index graph to its variable, and moves values to
+/// Collects the steps of a OperationProgram. Maps every value of the index graph to its variable, and moves values to
 /// where they are needed: data scalars to the host by a control read, host scalars into tensors.
-class FamilyBuilder {
+class ProgramBuilder {
  public:
-  explicit FamilyBuilder(const ir::Program& program);
+  explicit ProgramBuilder(const ir::Program& program);
 
-  [[nodiscard]] FamilyProgram& program() { return result_; }
+  [[nodiscard]] OperationProgram& program() { return result_; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return result_.type(v); }
   [[nodiscard]] bool is_host(ValueId v) const { return result_.is_host(v); }
   [[nodiscard]] int new_site() { return new_sites(1); }
@@ -79,7 +79,7 @@ class FamilyBuilder {
     std::vector<std::pair<Expr, ValueId>> hoisted;
   };
 
-  FamilyProgram result_;
+  OperationProgram result_;
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
   std::map<ValueId, Expr> definitions_;

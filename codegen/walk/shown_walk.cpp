@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 #include "runtime/kernels/scalar_math.h"
 
 namespace tdsl::codegen {
@@ -66,7 +66,7 @@ class ShownControl : public record::Control {
 
 }  // namespace
 
-void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder,
+void walk_as_shown(const OperationProgram& program, const WalkRequest& request, record::Recorder& recorder,
                    const Note& note, const record::Forms& forms) {
   Walk walk(program, request, recorder);
   ShownControl control(walk, recorder, note, forms);

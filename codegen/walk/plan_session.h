@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/families/plan_walk.h"
+#include "codegen/walk/plan_walk.h"
 #include "runtime/record/session.h"
 #include "runtime/record/sum_of_products.h"
 #include "runtime/routines/algorithms/routine.h"
@@ -15,7 +15,7 @@ namespace tdsl::codegen {
 /// The request supplies dimensions, params and properties of inputs.
 class PlanSession final : public record::Session {
  public:
-  PlanSession(const FamilyProgram& program, const WalkRequest& request, record::Recorder& its_recorder,
+  PlanSession(const OperationProgram& program, const WalkRequest& request, record::Recorder& its_recorder,
               record::Control& its_control, const Note& note)
       : Session(its_recorder, its_control), program_(program), request_(request), note_(note) {}
 
@@ -62,7 +62,7 @@ class PlanSession final : public record::Session {
   void require_size_of(const Source& source) const;
   [[nodiscard]] StoredInput stored_input(const Source& source) const;
 
-  const FamilyProgram& program_;
+  const OperationProgram& program_;
   const WalkRequest& request_;
   const Note& note_;
   SourceRange place_;
