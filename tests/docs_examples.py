@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -155,12 +156,24 @@ def run_example(tdslc, name, text, chosen, limit):
                 case.run(point, 0, f"run{number}")
 
 
+def problem_of(name, block, chosen, options):
+    frame = FRAMES / f"{name}.tdsl"
+    if not frame.is_file():
+        return f"the example has no frame tests/docs/{frame.name}"
+    try:
+        run_example(options.tdslc, name, framed(frame, block), chosen, options.limit)
+    except Failed as failure:
+        return str(failure)
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--mode", choices=("quick", "ci", "long"), default="ci")
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     ranks = {"quick": (2,), "ci": (1, 3), "long": (1, 2, 3, 7)}[options.mode]
     chosen = [points.Point(r, tile, 1, "none", False) for r in ranks for tile in (("3",) if options.mode == "quick" else (None, "3"))]
@@ -178,19 +191,11 @@ def main():
         name = f"docs/papers_{number}"
         if options.filter in name:
             failed += report(name, check_paper_command(options.tdslc, command, words, options.limit))
-    for page, path in PAGES.items():
-        for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1):
-            name = f"docs/{page}_{number}"
-            if options.filter not in name:
-                continue
-            frame, problem = FRAMES / f"{page}_{number}.tdsl", None
-            try:
-                if not frame.is_file():
-                    raise Failed(f"the example has no frame tests/docs/{frame.name}")
-                run_example(options.tdslc, frame.stem, framed(frame, block), chosen, options.limit)
-            except Failed as failure:
-                problem = str(failure)
-            failed += report(name, problem)
+    blocks = [(f"{page}_{number}", block) for page, path in PAGES.items() for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1)]
+    blocks = [(name, block) for name, block in blocks if options.filter in f"docs/{name}"]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for (name, _), problem in zip(blocks, pool.map(lambda example: problem_of(*example, chosen, options), blocks)):
+            failed += report(f"docs/{name}", problem)
     return 1 if failed else 0
 
 

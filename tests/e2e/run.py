@@ -110,7 +110,7 @@ def chosen_programs(options):
     elif options.mode == "quick":
         samples, cases = samples[::3], cases[::6]
     elif options.mode == "ci":
-        samples, cases = turns.part(samples, 2), turns.part(cases, 4)
+        samples, cases = turns.part(samples, 3), turns.part(cases, 6)
     elif options.mode == "sanitizer":
         samples, cases = turns.part(samples[::6], 2), turns.part(cases[::18], 2)
     return [(p, True) for p in samples] + [(p, False) for p in cases]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Interrupted programs resume.
 set -u
-[ "$TDSL_TEST_PRESET/$TDSL_TEST_SANITIZED" != asan/compiler ] || exit 0
 limit=60
 [ "$TDSL_TEST_PRESET" = release ] || limit=240
 # ThreadSanitizer delays signals until a thread calls a library.

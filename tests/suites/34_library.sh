@@ -5,7 +5,7 @@ set -u
 sanitize=""
 case $TDSL_TEST_PRESET in
     tsan) exit 0 ;;
-    asan) [ "$TDSL_TEST_SANITIZED" != compiler ] || exit 0; sanitize="address,undefined" ;;
+    asan) sanitize="address,undefined" ;;
 esac
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
 status=0
