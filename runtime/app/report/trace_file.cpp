@@ -13,14 +13,17 @@
 namespace tdsl::rt {
 
 namespace {
-constexpr int kPatience = 100;  ///< polls before the core is yielded
-}
+
+constexpr int kIdlePolls = 100;  ///< polls before the core is yielded
+constexpr int kRounds = 8;
+
+}  // namespace
 
 ControlMessage await_message(World& world, int tag) {
   for (int looks = 0;; ++looks) {
     std::optional<ControlMessage> message = world.access()->receive_control();
     if (message && message->tag == tag) return std::move(*message);
-    if (!message) world.rest(std::chrono::microseconds(looks < kPatience ? 0 : 50));
+    if (!message) world.rest(std::chrono::microseconds(looks < kIdlePolls ? 0 : 50));
   }
 }
 
@@ -28,12 +31,6 @@ void send_message(World& world, int rank, int tag, std::span<const std::byte> by
   world.access()->send_control(rank, tag, bytes);
   while (world.access()->pending_control() > 0) world.rest(std::chrono::microseconds(0));
 }
-
-namespace {
-
-constexpr int kRounds = 8;
-
-}  // namespace
 
 double clock_offset(World& world) {
   if (world.rank() == 0) {
