@@ -57,7 +57,7 @@ class RandomPlan : public plan::Imposed {
     if (h % 8 == 7) return std::nullopt;
     if (h % 8 < 2) {
       const auto home = static_cast<plan::Index>(h / 8 % static_cast<std::uint64_t>(mesh_.ranks()));
-      return plan::Layout{std::vector<plan::Axes>(slots), h % 8 == 0, home, std::nullopt};
+      return plan::Layout{.cut = std::vector<plan::Axes>(slots), .repeated = h % 8 == 0, .home = home, .map = {}};
     }
     std::vector<plan::Index> most;
     for (std::size_t d = 0; d < op.shape.size(); ++d)
@@ -67,7 +67,7 @@ class RandomPlan : public plan::Imposed {
                                                                         : op.labels[plan::idx(r.label)].range.size());
     }
     if (slots > 0 && seed_ % 3 == 0)
-      return plan::Layout{std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
+      return plan::Layout{.cut = std::vector<plan::Axes>(slots), .map = draw_map(op, most, h / 8)};
     std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, most);
     layouts.erase(layouts.begin());  // replicated
     if (layouts.empty() || h % 8 >= 5) layouts = plan::spread_layouts(mesh_, most);
