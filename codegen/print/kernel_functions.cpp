@@ -41,6 +41,10 @@ std::string KernelFunctions::add(KernelRequest request) {
 
 /// A kernel that is one expression of a point: a function outside of program(), which is compiled without optimization.
 std::string KernelFunctions::add_point(const KernelRequest& request, const ShortKernel& point) {
+  if (point.loops.empty()) {
+    table_.release(request.name);
+    return fmt::format("rt::constant<{}>({}{})", point.arguments, point.function, names_of(point.values, request));
+  }
   std::string function = request.name;
   const auto known = known_.find_or_add(point.function, function);
   if (known) table_.release(std::exchange(function, *known));
