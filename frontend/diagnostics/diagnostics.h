@@ -162,11 +162,7 @@ struct RenderOptions {
 /// notes: [{file, line, column, end_line, end_column, message}]}`. An unknown location has `file` null and zeros.
 [[nodiscard]] std::string render_json(const DiagnosticSink& sink, const SourceManager& sources);
 
-/// The candidate nearest to `name`, or empty if none is near enough (edit distance with transpositions of at most a
-/// third of the longer length, case-insensitive). The first of equally near candidates wins.
-[[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
-
-/// Message suffix "; did you mean `x`?" for the nearest candidate, or empty.
+/// Message suffix "; did you mean `x`?" for the nearest candidate (runtime/base/nearest_name.h), or empty.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 /// "1 element", "3 elements".

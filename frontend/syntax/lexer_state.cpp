@@ -12,6 +12,7 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/hints/text_direction.h"
 #include "frontend_parser.hpp"
+#include "runtime/base/nearest_name.h"
 #include "runtime/types.h"
 
 namespace tdsl::frontend {
@@ -351,7 +352,7 @@ std::string statement_word_for(const std::string& word) {
                                                  "fn",    "return", "monoid", "extern", "storage", "for",
                                                  "while", "if",     "print",  "assert"};
   const std::string foreign = statement_word(word);
-  return foreign.empty() ? nearest_name(word, words) : foreign;
+  return foreign.empty() ? rt::nearest_name(word, words) : foreign;
 }
 
 std::string unknown_statement(const std::string& word, const std::string& meant) {

@@ -240,14 +240,19 @@ class Verifier {
       require(is_scalar(r.iterations[k], Scalar::kI64), "an iteration number is not an i64 scalar");
   }
 
+  /// The body's first argument numbers the iterations; the others are the carried values.
+  void same_carried(const Node& n, const std::vector<ValueId>& inits, const Region& body) {
+    same_types(inits, without_first(body.arguments), "initial values and carried values");
+    same_types(inits, body.yields, "initial values and yields");
+    same_types(inits, n.results, "initial values and results");
+  }
+
   void for_loop(const Node& n, const For& f) {
     require(is_scalar(f.begin, Scalar::kI64) && is_scalar(f.end, Scalar::kI64), "the bounds are not i64 scalars");
     require(f.step != 0, "the step is 0");
     require(!f.body.arguments.empty() && is_scalar(f.body.arguments[0], Scalar::kI64),
             "the index is not an i64 scalar");
-    same_types(f.inits, without_first(f.body.arguments), "initial values and carried values");
-    same_types(f.inits, f.body.yields, "initial values and yields");
-    same_types(f.inits, n.results, "initial values and results");
+    same_carried(n, f.inits, f.body);
   }
 
   void while_loop(const Node& n, const While& w) {
@@ -256,9 +261,7 @@ class Verifier {
             "the condition does not yield one bool scalar");
     require(!w.body.arguments.empty() && is_scalar(w.body.arguments[0], Scalar::kI64),
             "the iteration number is not an i64 scalar");
-    same_types(w.inits, without_first(w.body.arguments), "initial values and carried values");
-    same_types(w.inits, w.body.yields, "initial values and yields");
-    same_types(w.inits, n.results, "initial values and results");
+    same_carried(n, w.inits, w.body);
   }
 
   void serial_loops() {

@@ -8,6 +8,7 @@ chosen() { echo "$1" | grep -qF -e "$TDSL_TEST_FILTER"; }
 code=0
 if chosen project/names; then /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/project/names.py" || code=1; fi
 if chosen project/layers; then /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/project/layers.py" || code=1; fi
+if chosen project/rules; then /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/project/rules.py" || code=1; fi
 if chosen project/tree; then /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/project/run.py" --tdslc "$TDSLC" || code=1; fi
 if [ "$TDSL_TEST_MODE" = long ] && chosen project/builds; then
     /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/project/run.py" --long --tdslc "$TDSLC" || code=1

@@ -183,34 +183,4 @@ std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view wha
   return tile;
 }
 
-std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates) {
-  // Damerau-Levenshtein distance with adjacent transpositions, using three rows.
-  const auto distance = [word](std::string_view other) {
-    std::vector<std::size_t> before(other.size() + 1), previous(other.size() + 1), row(other.size() + 1);
-    for (std::size_t j = 0; j <= other.size(); ++j) { previous[j] = j; }
-    for (std::size_t i = 1; i <= word.size(); ++i) {
-      row[0] = i;
-      for (std::size_t j = 1; j <= other.size(); ++j) {
-        row[j] = std::min({previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (word[i - 1] == other[j - 1] ? 0U : 1U)});
-        if (i > 1 && j > 1 && word[i - 1] == other[j - 2] && word[i - 2] == other[j - 1]) {
-          row[j] = std::min(row[j], before[j - 2] + 1);
-        }
-      }
-      std::swap(before, previous);
-      std::swap(previous, row);
-    }
-    return previous[other.size()];
-  };
-  std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t d = distance(candidate);
-    if (d < best_distance && d < candidate.size()) {
-      best_distance = d;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 }  // namespace tdsl::rt

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/nearest_name.h"
 #include "runtime/plan/schedules/schedule.h"
 
 namespace tdsl::rt {
@@ -141,9 +142,9 @@ class OptionParser {
     } else {
       std::vector<std::string> names = own_names();
       names.insert(names.end(), program_.dimensions.begin(), program_.dimensions.end());
-      const auto nearest = nearest_name(name, names);
+      const std::string nearest = nearest_name(name, names);
       fail_usage("--set: " + program_.name + " has no param, input, output or dimension `" + name + "`" +
-                 (nearest ? "; did you mean `" + *nearest + "`?" : ""));
+                 (nearest.empty() ? "" : "; did you mean `" + nearest + "`?"));
     }
   }
 
@@ -243,8 +244,8 @@ class OptionParser {
     }
     std::vector<std::string> names = own_names();
     for (const BuiltinOption& option : kBuiltins) { names.emplace_back(option.name); }
-    const auto nearest = nearest_name(name, names);
-    fail_usage("unknown option --" + name + (nearest ? "; did you mean --" + *nearest + "?" : " (see --help)"));
+    const std::string nearest = nearest_name(name, names);
+    fail_usage("unknown option --" + name + (nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?"));
   }
 
   void require_all(const ParseRules& rules) const {

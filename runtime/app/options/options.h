@@ -146,7 +146,4 @@ struct ParseRules {
 /// bools `true`, `false`, `1`, `0`. Values out of range and trailing characters are errors.
 [[nodiscard]] ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what);
 
-/// The candidate closest to `word` by edit distance, if close enough to be a typo.
-[[nodiscard]] std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates);
-
 }  // namespace tdsl::rt

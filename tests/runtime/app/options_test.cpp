@@ -265,14 +265,6 @@ TEST_CASE("scalars") {
   }
 }
 
-TEST_CASE("the nearest name") {
-  const std::vector<std::string> names{"lambda", "steps", "X"};
-  CHECK(nearest_name("lamdba", names) == "lambda");
-  CHECK(nearest_name("step", names) == "steps");
-  CHECK_FALSE(nearest_name("Y", names).has_value());
-  CHECK_FALSE(nearest_name("completely", names).has_value());
-}
-
 TEST_CASE("help lists everything with examples") {
   const std::string help = help_text(ridge());
   for (const char* part : {"--lambda VALUE", "f64, default 1e-3", "--steps VALUE", "i32, required", "--set tile=VALUE",

@@ -365,6 +365,36 @@ TEST_CASE("codegen nest: files") {
   CHECK(cases >= 12);
 }
 
+TEST_CASE("codegen nest: violations that have no text") {
+  const auto expect = [](const auto& change, const std::string& sentence) {
+    nest::Nest n = nest::parse(R"(nest "k"
+%0:f64[3] "x" operand 0
+%1:f64[3] "y" result
+%2:bool "before" local
+index "i" in 0..3
+body {
+  for i over task side %2 until 1 {
+    %1[i] = %0[i]
+  }
+}
+)");
+    change(std::get<nest::For>(n.body[0].op));
+    const std::string found = nest_lines(nest::verify(n));
+    CHECK_MESSAGE(found.find(sentence) != std::string::npos, found);
+  };
+  expect([](nest::For& f) { f.index = 7; }, "there is no index 7");
+  expect([](nest::For& f) { std::get<nest::Store>(f.body[0].op).value = {}; }, "an expression is missing");
+  expect([](nest::For& f) { f.parts->sides[0].until = {}; }, "the side %2 ends somewhere or has a condition");
+  expect([](nest::For& f) { f.over = nest::Stored{}; }, "the loop over i walks nothing");
+  expect(
+      [](nest::For& f) {
+        nest::Stored ahead;
+        ahead.ahead.push_back({{99}, {}});
+        f.over = ahead;
+      },
+      "there is no %99 to be fetched ahead");
+}
+
 TEST_CASE("codegen nest: kernels of random Computes mean what the Computes mean") {
   NestParts parts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) check_random_nest(seed, parts);

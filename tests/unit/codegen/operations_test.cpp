@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "codegen/families/plan_walk.h"
@@ -161,41 +163,107 @@ TEST_CASE("codegen operations: every property of an operation is printed and par
   CHECK(read.reads == op->reads);
 }
 
-TEST_CASE("codegen operations: messages of the verifier") {
-  const auto broken = [](const std::string& body, const auto& change) {
-    FamilyProgram program = families(body);
-    CHECK(problems_of(program) == "");
-    change(program);
-    return problems_of(program);
+TEST_CASE("codegen operations: every rule of the verifier") {
+  using Change = std::function<void(FamilyProgram&)>;
+  const auto expect = [](const std::string& body, const std::vector<std::pair<Change, const char*>>& violations) {
+    for (const auto& [change, sentence] : violations) {
+      FamilyProgram program = families(body);
+      CHECK(problems_of(program) == "");
+      change(program);
+      const std::string problems = problems_of(program);
+      INFO(problems);
+      INFO(std::string(sentence));
+      CHECK(problems.find(sentence) != std::string::npos);
+    }
   };
-  const auto has = [](const std::string& problems, const char* sentence) {
-    INFO(problems);
-    CHECK(problems.find(sentence) != std::string::npos);
+  const auto last = [](auto step) { return Change([step](FamilyProgram& p) { p.steps.push_back(Step{{}, step}); }); };
+  const auto before_output = [](auto step) {
+    return Change([step](FamilyProgram& p) {
+      const auto is_output = [](const Step& s) { return std::holds_alternative<OutputStep>(s.op); };
+      p.steps.insert(std::ranges::find_if(p.steps, is_output), Step{{}, step});
+    });
   };
-  has(broken(kProduct, [](FamilyProgram& p) { p.steps.push_back(p.steps.back()); }), "is used after its release");
-  has(broken(kProduct, [](FamilyProgram& p) { only<OutputStep>(p).value = {0}; }), "an output is a host value: %0 `n`");
-  has(broken(kProduct, [](FamilyProgram& p) { only<OutputStep>(p).site = 1; }), "site 1 occurs twice");
-  has(broken(kProduct, [](FamilyProgram& p) { p.sites = 1; }), "is out of range");
-  has(broken(kProduct,
-             [](FamilyProgram& p) {
-               std::erase_if(p.steps, [](const Step& s) { return std::holds_alternative<OperationStep>(s.op); });
-             }),
-      "%5 `C` is used before its definition");
-  has(broken(kProduct,
-             [](FamilyProgram& p) {
-               auto op = std::make_shared<RecordedOp>(*only<OperationStep>(p).op);
-               op->reads[0].dims[0].terms[0].label = 9;
-               only<OperationStep>(p).op = op;
-             }),
-      "`C` has no label 9");
-  has(broken(kLoop,
-             [](FamilyProgram& p) {
-               ForStep& loop = only<ForStep>(p);
-               loop.body.push_back({{}, ReleaseStep{loop.carried[0]}});
-             }),
-      "an iteration changes the state of");
-  has(broken(kLoop, [](FamilyProgram& p) { only<ForStep>(p).end = only<ForStep>(p).carried[0]; }),
-      "the last index is not a host value");
+  const auto operation = [](auto change) {
+    return Change([change](FamilyProgram& p) {
+      auto op = std::make_shared<RecordedOp>(*only<OperationStep>(p).op);
+      change(*op);
+      only<OperationStep>(p).op = op;
+    });
+  };
+  // Values of the product: %0 `n` is a host value; %2 `A` and %5 `C` are tensors.
+  ForStep from_tensor;
+  from_tensor.begin = {5};
+  from_tensor.index = from_tensor.end = {0};
+  IfStep on_tensor, releasing;
+  on_tensor.condition = {5};
+  releasing.condition = {0};
+  releasing.then_steps.push_back(Step{{}, ReleaseStep{{5}}});
+  WhileStep loop;
+  loop.condition_value = {5};
+  loop.iteration = {0};
+  loop.body = releasing.then_steps;
+  ChooseStep nameless;
+  nameless.forms.emplace_back();
+  RandomStep random_host;
+  ChainStep host_chain;
+  random_host.target = host_chain.target = {0};
+  RoutineStep of_host;
+  of_host.operands.push_back({{0}, false});
+  LoopStep task, host_task;
+  task.results.push_back({{5}, 0, 0});
+  host_task.results.push_back({{0}, 0, -1});
+  expect(
+      kProduct,
+      {{before_output(ReleaseStep{{5}}), "%5 `C` is used after its release"},
+       {[](FamilyProgram& p) {
+          std::erase_if(p.steps, [](const Step& s) { return std::holds_alternative<OperationStep>(s.op); });
+        },
+        "%5 `C` is used before its definition"},
+       {before_output(DeclareStep{{5}}), "%5 `C` is used before its first assignment"},
+       {[](FamilyProgram& p) {
+          p.steps.insert(p.steps.begin(), Step{{}, CopyStep{{5}, {4}}});
+        },
+        "%5 `C` is assigned before its declaration"},
+       {before_output(CopyStep{{5}, {0}}), "a copy from %0 `n` to %5 `C` changes sides"},
+       {before_output(releasing), "the branches differ in %5 `C`"},
+       {last(nameless), "every form has a name"},
+       {last(on_tensor), "the condition is not a host value: %5 `C`"},
+       {last(from_tensor), "the first index is not a host value: %5 `C`"},
+       {last(HostStep{{5}, ir::constant_i64(1)}), "%5 `C` is defined as a host value"},
+       {last(ControlReadStep{{1}, {0}}), "the operand of a control read is a host value: %0 `n`"},
+       {last(ReleaseStep{{0}}), "a released value is a host value: %0 `n`"},
+       {[](FamilyProgram& p) { only<InputStep>(p).target = {0}; }, "an input is a host value: %0 `n`"},
+       {[](FamilyProgram& p) { only<OutputStep>(p).value = {0}; }, "an output is a host value: %0 `n`"},
+       {last(random_host), "a random tensor is a host value: %0 `n`"},
+       {last(host_chain), "a product is a host value: %0 `n`"},
+       {last(host_chain), "a chain has one more size than factors"},
+       {last(of_host), "an operand is a host value: %0 `n`"},
+       {last(host_task), "a result is a host value: %0 `n`"},
+       {last(task), "a loop has either a body or a kernel"},
+       {last(task), "%5 `C` continues a missing operand"},
+       {[](FamilyProgram& p) {
+          auto kernel = std::make_shared<ComputeKernel>(*only<OperationStep>(p).kernel);
+          kernel->operand[nullptr] = 9;
+          only<OperationStep>(p).kernel = kernel;
+        },
+        "`C` has no operand 9"},
+       {operation([](RecordedOp& op) { op.epilogue = true; }), "an epilogue is missing or not announced"},
+       {operation([](RecordedOp& op) { op.outputs.emplace_back(); }), "the outputs of `C` follow when it is recorded"},
+       {operation([](RecordedOp& op) { op.out.clear(); }), "`C` has 0 subscripts for its result"},
+       {operation([](RecordedOp& op) { op.reads[0].dims.pop_back(); }), "`C` reads %2 `A` with 1 subscripts"},
+       {operation([](RecordedOp& op) { op.reads[0].dims[0].terms[0].label = 9; }), "`C` has no label 9"},
+       {operation([](RecordedOp& op) { op.labels[0].range.hi = Extent::of({2}); }),
+        "a number of an operation is not a host value: %2 `A`"},
+       {[](FamilyProgram& p) { only<OutputStep>(p).site = 1; }, "site 1 occurs twice"},
+       {[](FamilyProgram& p) { p.sites = 0; }, "site 1 is out of range"}});
+  expect(kLoop, {{[](FamilyProgram& p) {
+                    ForStep& loop = only<ForStep>(p);
+                    loop.body.push_back(Step{{}, ReleaseStep{loop.carried[0]}});
+                  },
+                  "an iteration changes the state of"},
+                 {[](FamilyProgram& p) { only<ForStep>(p).end = only<ForStep>(p).carried[0]; },
+                  "the last index is not a host value"},
+                 {[](FamilyProgram& p) { only<ForStep>(p).step = 0; }, "the step of a loop is 0"}});
 }
 
 TEST_CASE("codegen operations: the parser says where it stops") {

@@ -1,10 +1,11 @@
+#include "runtime/base/nearest_name.h"
+
 #include <algorithm>
 #include <cctype>
+#include <utility>
 #include <vector>
 
-#include "frontend/diagnostics/diagnostics.h"
-
-namespace tdsl::frontend {
+namespace tdsl::rt {
 
 namespace {
 
@@ -31,22 +32,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
   std::string best;
-  std::size_t best_distance = 0;
+  std::pair<std::size_t, bool> least;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());
     if (candidate == name || longer < 2 || longer > 64) { continue; }
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance * 3 <= longer && (best.empty() || distance < best_distance)) {
+    const bool other_letters = !std::ranges::is_permutation(name, candidate, {}, lower, lower);
+    const std::pair distance(edit_distance(name, candidate), other_letters);
+    if (distance.first * 3 <= longer && (best.empty() || distance < least)) {
       best = candidate;
-      best_distance = distance;
+      least = distance;
     }
   }
   return best;
 }
 
-std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
-  const std::string nearest = nearest_name(name, candidates);
-  return nearest.empty() ? std::string() : "; did you mean `" + nearest + "`?";
-}
-
-}  // namespace tdsl::frontend
+}  // namespace tdsl::rt
