@@ -481,16 +481,18 @@ class ProgramEmitter {
   }
 
   void choose(const ChooseStep& c) {
-    body_.line("session.choose({}, {}, [&](int variant) {{", c.site, c.forms.size());
+    const std::string variant = table_.claim("variant");
+    body_.line("session.choose({}, {}, [&](int {}) {{", c.site, c.forms.size(), variant);
     body_.indent();
     for (std::size_t k = 0; k < c.forms.size(); ++k) {
-      const std::string condition = k + 1 < c.forms.size() ? fmt::format("if (variant == {}) ", k) : "";
+      const std::string condition = k + 1 < c.forms.size() ? fmt::format("if ({} == {}) ", variant, k) : "";
       body_.line("{}{}{{  {}", k > 0 ? "} else " : "", condition, line_comment(c.names[k]));
       nested(c.forms[k]);
     }
     body_.line("}}");
     body_.outdent();
     body_.line("}});");
+    table_.release(variant);
   }
 
   void print(const Step& s, const PrintStep& p) {

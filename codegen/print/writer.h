@@ -45,6 +45,7 @@ class Writer {
   [[nodiscard]] std::string cut(std::size_t length) {
     std::string rest = text_.substr(length);
     text_.resize(length);
+    declarations_end_ = 0;
     return rest;
   }
   void indent() { ++depth_; }
