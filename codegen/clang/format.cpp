@@ -52,9 +52,8 @@ clang::format::FormatStyle project_style() {
   style.ColumnLimit = kColumns;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
   style.AllowShortLoopsOnASingleLine = true;
-  // Aligning lists of lists takes three times as long.
-  style.AlignAfterOpenBracket = clang::format::FormatStyle::BAS_AlwaysBreak;
-  style.AllowShortFunctionsOnASingleLine = clang::format::FormatStyle::SFS_Inline;
+  // Shorter than BAS_AlwaysBreak, and faster than BAS_Align, which takes three times as long for lists of lists.
+  style.AlignAfterOpenBracket = clang::format::FormatStyle::BAS_DontAlign;
   style.ReflowComments = false;
   style.SortIncludes = clang::format::FormatStyle::SI_Never;
   style.Standard = clang::format::FormatStyle::LS_Cpp20;

@@ -81,6 +81,9 @@ std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   if (!p) return std::nullopt;
   const ir::Type& type = request.program.type(request.step.target);
   const std::string output = fmt::format("{}, {}", cpp_type(request.step.kernel->type), type.rank());
+  if (p->constant)
+    return ShortKernel{p->captures.empty() ? *p->constant : "", "", output, rt::SimdLevel::kBaseline,
+                       captures_of(built, *p)};
   const int across =
       p->reduces || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
   if (across >= 0)

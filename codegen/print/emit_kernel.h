@@ -24,8 +24,9 @@ struct EmittedKernel {
 
 /// A kernel that is one expression of a point.
 struct ShortKernel {
-  std::string function;   ///< `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`
-  std::string loops;      ///< the function of each.h that makes it a kernel: `rt::sum_simd`
+  /// `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`, or a constant for all points
+  std::string function;
+  std::string loops;      ///< the function of each.h that makes it a kernel: `rt::sum_simd`; empty: rt::constant
   std::string arguments;  ///< template arguments of `loops`: `double, 1`
   rt::SimdLevel widest = rt::SimdLevel::kBaseline;
   std::vector<ValueId> values;  ///< host values that are its last parameters

@@ -48,6 +48,7 @@ class ProgramEmitter {
     for (const Step& s : program_.steps)
       for_each_use(program_, s, [this](ValueId v) { used_.insert(values_.home(v)); });
     body_.indent();
+    dimensions();
     for (const auto& [file, line] : program_.silent)
       body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
     steps(program_.steps);
@@ -91,7 +92,7 @@ class ProgramEmitter {
                        name(v));
   }
   void declare_tensor(ValueId v) {
-    if (declares(v)) body_.line("Tensor<{}> {};", type(v), name(v));
+    if (declares(v)) body_.declare(fmt::format("Tensor<{}>", type(v)), name(v));
   }
   static std::string line_of(const Step& s) { return place_text(s.range); }
 
@@ -122,15 +123,21 @@ class ProgramEmitter {
     return is.operator()<ParamStep, DimensionStep, InputStep, OutputStep, PrintStep, CopyStep, ReleaseStep>();
   }
 
+  /// Sizes from file headers, which are known before the program starts.
+  void dimensions() {
+    for (const Step& s : program_.steps) {
+      const auto* d = std::get_if<DimensionStep>(&s.op);
+      if (d == nullptr) continue;
+      body_.declare("const Index", fmt::format("{} = session.dimension({})", name(d->target), string_literal(d->name)));
+    }
+  }
+
   void steps(const Steps& list) {
-    const std::uint32_t outer = last_line_;
     for (std::size_t k = 0; k < list.size(); ++k) {
       const Step& s = list[k];
       place_ = s.range;
-      if (s.range.known() && s.range.line != last_line_ && !declares_itself(s)) {
-        last_line_ = s.range.line;
+      if (s.range.known() && !declares_itself(s) && commented_.emplace(s.range.file, s.range.line).second)
         body_.line("{}", source_comment(s.range));
-      }
       if (const auto* o = std::get_if<OperationStep>(&s.op)) {
         k += with_releases(list, k, [&](std::vector<ValueId>& ends) {
           record(s, *o, ends);
@@ -148,7 +155,6 @@ class ProgramEmitter {
         step(s);
       }
     }
-    last_line_ = outer;
   }
 
   /// A statement whose host arithmetic may fail is followed by a check for faults.
@@ -162,11 +168,7 @@ class ProgramEmitter {
 
   void step(const Step& s) {
     match(
-        s.op, [&](const HostStep& h) { host(h); },
-        [&](const DimensionStep& d) {
-          body_.line("const Index {} = session.dimension({});", name(d.target), string_literal(d.name));
-        },
-        [&](const ParamStep& p) { param(p); },
+        s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {}, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
           const std::string_view method = program_.type(i.target).is_compressed() ? "stored_input" : "input";
           body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
@@ -464,23 +466,33 @@ class ProgramEmitter {
   }
 
   void branch(const IfStep& i) {
-    const std::string mark =
-        i.known == record::Known::kStart ? "" : fmt::format("{}, {}, ", known_text(i.known), i.site);
-    body_.line("session.if_else({}{}, [&] {{", mark, name(i.condition));
+    const bool plain = i.known == record::Known::kStart;  // the same on every rank and in every survey
+    if (plain) {
+      body_.line("if ({}) {{", name(i.condition));
+    } else {
+      body_.line("session.if_else({}, {}, {}, [&] {{", known_text(i.known), i.site, name(i.condition));
+    }
     nested(i.then_steps);
-    body_.line("}}, [&] {{");
-    nested(i.else_steps);
-    body_.line("}});");
+    if (!plain || !i.else_steps.empty()) {
+      body_.line("{}", plain ? "} else {" : "}, [&] {");
+      nested(i.else_steps);
+    }
+    body_.line("{}", plain ? "}" : "});");
   }
 
   void choose(const ChooseStep& c) {
-    body_.line("session.choose({}, [&] {{", c.site);
+    const std::string variant = table_.claim("variant");
+    body_.line("session.choose({}, {}, [&](int {}) {{", c.site, c.forms.size(), variant);
+    body_.indent();
     for (std::size_t k = 0; k < c.forms.size(); ++k) {
-      if (k > 0) body_.line("}}, [&] {{");
-      body_.line("  {}", line_comment(c.names[k]));
+      const std::string condition = k + 1 < c.forms.size() ? fmt::format("if ({} == {}) ", variant, k) : "";
+      body_.line("{}{}{{  {}", k > 0 ? "} else " : "", condition, line_comment(c.names[k]));
       nested(c.forms[k]);
     }
+    body_.line("}}");
+    body_.outdent();
     body_.line("}});");
+    table_.release(variant);
   }
 
   void print(const Step& s, const PrintStep& p) {
@@ -506,7 +518,7 @@ class ProgramEmitter {
   Writer body_;
   CalledFunctions functions_;
   KernelFunctions kernels_;
-  std::uint32_t last_line_ = 0;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> commented_;  ///< source lines with a comment: file, line
   bool faults_ = false;
   Needs needs_;
 };

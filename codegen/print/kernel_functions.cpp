@@ -33,27 +33,27 @@ std::string KernelFunctions::add(KernelRequest request) {
     return argument(*known, captures);
   }
   needs_.add(k.needs);
-  text_ += line_comment_of(request.place);
   const std::string& level = levels_[request.name] = versions_.level(k.widest, price_of_version(k.function));
-  text_ += left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
+  line_of(request.place).functions +=
+      left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
   return argument(request.name, captures);
 }
 
 /// A kernel that is one expression of a point: a function outside of program(), which is compiled without optimization.
 std::string KernelFunctions::add_point(const KernelRequest& request, const ShortKernel& point) {
+  if (point.loops.empty()) {
+    table_.release(request.name);
+    return fmt::format("rt::constant<{}>({}{})", point.arguments, point.function, names_of(point.values, request));
+  }
   std::string function = request.name;
   const auto known = known_.find_or_add(point.function, function);
   if (known) table_.release(std::exchange(function, *known));
   const auto [instance, added] = levels_.try_emplace(fmt::format("{}<{}>({})", point.loops, point.arguments, function));
   std::string& level = instance->second;
   if (added) level = versions_.level(point.widest, VersionBudget::kPointPrice);
-  if (!known) {
-    const std::string comment = request.place.known() ? comment_(request.place) + "\n" : "";
-    auto line = std::ranges::find(points_, comment, &std::pair<std::string, std::string>::first);
-    if (line == points_.end()) line = points_.insert(line, {comment, ""});
-    line->second +=
+  if (!known)
+    line_of(request.place).points +=
         fmt::format("{}constexpr auto {} = {};\n", left_out_comment(point.widest, level), function, point.function);
-  }
   const std::string arguments = point.arguments + (point.arguments.empty() || level.empty() ? "" : ", ") + level;
   return fmt::format("{}{}({}{})", point.loops, arguments.empty() ? "" : "<" + arguments + ">", function,
                      point.values.empty() ? "" : ", " + names_of(point.values, request));
@@ -67,19 +67,19 @@ std::string KernelFunctions::argument(const std::string& function, const std::st
 
 void KernelFunctions::add_task(const std::string& function, const Needs& needs, ir::SourceRange place) {
   needs_.add(needs);
-  text_ += line_comment_of(place) + function + "\n";
+  line_of(place).functions += function + "\n";
 }
 
-/// The source line of a kernel as a comment, once for successive kernels of one line.
-std::string KernelFunctions::line_comment_of(ir::SourceRange range) {
-  const std::string comment = range.known() ? comment_(range) + "\n" : "";
-  return std::exchange(last_comment_, comment) == comment ? "" : comment;
+KernelFunctions::SourceLine& KernelFunctions::line_of(ir::SourceRange place) {
+  const std::string comment = place.known() ? comment_(place) + "\n" : "";
+  const auto line = std::ranges::find(lines_, comment, &SourceLine::comment);
+  return line == lines_.end() ? lines_.emplace_back(SourceLine{comment, "", ""}) : *line;
 }
 
 std::string KernelFunctions::text() const {
-  std::string points;
-  for (const auto& [comment, functions] : points_) points += comment + functions;
-  return points.empty() ? text_ : points + "\n" + text_;
+  std::string text;
+  for (const SourceLine& line : lines_) text += line.comment + line.points + line.functions;
+  return lines_.empty() || !lines_.back().functions.empty() ? text : text + "\n";
 }
 
 }  // namespace tdsl::codegen

@@ -26,23 +26,26 @@ class KernelFunctions {
   /// Adds the function of a loop or a user's kernel.
   void add_task(const std::string& function, const Needs& needs, ir::SourceRange place);
 
-  /// The text of all functions, those of one point first.
+  /// The text of all functions, by source line, for each line those of one point first.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] const Needs& needs() const { return needs_; }
 
  private:
   std::string add_point(const KernelRequest& request, const ShortKernel& point);
   [[nodiscard]] std::string argument(const std::string& function, const std::string& captures);
-  std::string line_comment_of(ir::SourceRange range);
+
+  /// The functions of a source line: those of one point, and all others.
+  struct SourceLine {
+    std::string comment, points, functions;
+  };
+  SourceLine& line_of(ir::SourceRange place);
 
   NameTable& table_;
   SourceComment comment_;
   VersionBudget versions_;
   EqualFunctions known_;
   std::map<std::string, std::string> levels_;  ///< vector levels, by function or by call with a function of one point
-  std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by source comment
-  std::string text_;                                         ///< all others
-  std::string last_comment_;
+  std::vector<SourceLine> lines_;
   Needs needs_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,12 @@ using Statements = std::vector<Statement>;
   return s.block.size() == 1 && !s.block[0].has_block && s.otherwise.empty() && is_one_statement(s.block[0].text);
 }
 
+/// True for a loop around a single statement that has a block itself, after pragmas: it needs no braces either.
+[[nodiscard]] inline bool is_nested(const Statement& s) {
+  if (!s.text.starts_with("for (") || s.block.empty() || !s.block.back().has_block) return false;
+  return std::all_of(s.block.begin(), s.block.end() - 1, [](const Statement& b) { return b.text.starts_with('#'); });
+}
+
 inline void write(Writer& w, const Statements& statements) {
   for (const Statement& s : statements) {
     if (!s.has_block) {
@@ -55,6 +62,13 @@ inline void write(Writer& w, const Statements& statements) {
     }
     if (is_short(s)) {
       w.line("{} {}", s.text, s.block[0].text);
+      continue;
+    }
+    if (is_nested(s)) {
+      w.line("{}", s.text);
+      w.indent();
+      write(w, s.block);
+      w.outdent();
       continue;
     }
     w.block(

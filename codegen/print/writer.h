@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tdsl::codegen {
@@ -26,12 +27,25 @@ class Writer {
     --depth_;
     line("{}", tail);
   }
+  /// `type x, y;`: successive declarations of the same type are one. `kind` distinguishes types spelled `auto`.
+  void declare(std::string_view type, std::string_view declarator, std::string_view kind = {}) {
+    const std::string key = fmt::format("{} {}", type, kind);
+    if (text_.empty() || text_.size() != declarations_end_ || key != declared_) {
+      line("{} {};", type, declarator);
+    } else {
+      text_.resize(text_.size() - 2);  // the end of the previous declaration
+      text_ += fmt::format(", {};\n", declarator);
+    }
+    declared_ = key;
+    declarations_end_ = text_.size();
+  }
   /// Lines already complete.
   void raw(std::string_view lines) { text_ += lines; }
   /// Removes and returns the text from this length on.
   [[nodiscard]] std::string cut(std::size_t length) {
     std::string rest = text_.substr(length);
     text_.resize(length);
+    declarations_end_ = 0;
     return rest;
   }
   void indent() { ++depth_; }
@@ -41,6 +55,8 @@ class Writer {
  private:
   std::string text_;
   std::size_t depth_ = 0;
+  std::string declared_;              ///< type and kind of the last declaration
+  std::size_t declarations_end_ = 0;  ///< length of the text after the last declaration
 };
 
 }  // namespace tdsl::codegen

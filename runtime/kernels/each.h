@@ -233,6 +233,15 @@ struct PointReduction {
   }
 };
 
+template <class T, int R>
+struct Constant {
+  [[gnu::always_inline]] static void run(const TaskArgs& t, T value) {
+    const View<T, R> out = t.out<T, R>();
+    nest<true, 0, R>(
+        t, [=](auto... at) __attribute__((always_inline)) { out(at...) = value; });
+  }
+};
+
 /// `Run` with a captureless function.
 template <class Run, class F>
 struct RunOf {
@@ -267,6 +276,11 @@ EmittedKernel reduction(V... values) {
 
 }  // namespace detail
 
+/// Sets every point of the task to `value`; one label per dimension of the output.
+template <class T, int R>
+EmittedKernel constant(T value) {
+  return detail::kernel_of<SimdLevel::kBaseline, detail::Constant<T, R>>(value);
+}
 /// Calls f for every point of the task.
 template <class F, class... V>
 EmittedKernel each(F, V... values) {

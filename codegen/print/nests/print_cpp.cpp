@@ -63,24 +63,26 @@ PrintedNest Printer::function() {
     const ir::Type& type = operand(number).type;
     if (operand(number).type.is_compressed()) {
       printed_.needs.add(codegen::Header::kStored);
-      w.line("{}", stored_declaration(number, name));
-      continue;
+      declare_view(w, name, "rt::stored_in", type, fmt::format("t, {}", number));
+    } else {
+      declare_view(w, name, "t.in", type, std::to_string(number));
     }
-    w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), number);
   }
   for (const auto& [key, name] : finders_)
-    w.line("rt::StoredRows<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
+    w.declare(fmt::format("rt::StoredRows<{}>", cpp_type(operand(key.first).type.scalar)),
+              fmt::format("{}({})", name, views_.at(key.first)));
   for (const auto& [key, name] : marked_)
-    w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
+    w.declare(fmt::format("rt::MarkedRow<{}>", cpp_type(operand(key.first).type.scalar)),
+              fmt::format("{}({})", name, views_.at(key.first)));
   const ir::Type& type = result().type;
   if (result().type.is_compressed()) {
     printed_.needs.add(codegen::Header::kStored);
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
     const std::string first = nest_.fresh.empty() ? "" : expr_.text(std::get<Fill>(nest_.fresh.front().op).value);
-    w.line("{}", out_text(out_name(), type, first));
+    declare_out(w, out_name(), type, first);
   }
-  for (const auto& [index, name] : ranges_) w.line("const Interval {} = t.labels[{}];", name, index);
+  for (const auto& [index, name] : ranges_) w.declare("const Interval", fmt::format("{} = t.labels[{}]", name, index));
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
   if (nest_.only_hit) w.line("if (!t.hit) return;");
   write(w, loops);
@@ -92,9 +94,8 @@ PrintedNest Printer::function() {
   return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
 }
 
-std::string Printer::out_text(const std::string& name, const ir::Type& type, const std::string& first) {
-  return fmt::format("const auto {} = t.{}<{}, {}>({});", name, first.empty() ? "out" : "out_from",
-                     cpp_type(type.scalar), type.rank(), first);
+void Printer::declare_out(codegen::Writer& w, const std::string& name, const ir::Type& type, const std::string& first) {
+  declare_view(w, name, first.empty() ? "t.out" : "t.out_from", type, first);
 }
 
 PrintedNest Printer::task(const SourceLine& source_line) {
@@ -108,9 +109,7 @@ PrintedNest Printer::task(const SourceLine& source_line) {
   const Statements body = statements(nest_.body);
   codegen::Writer w;
   w.indent();
-  for (const ValueId v : declared_first()) {
-    if (const std::string text = declaration(spelling_, v); !text.empty()) w.line("{}", text);
-  }
+  for (const ValueId v : declared_first()) declare(w, spelling_, v);
   write(w, body);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
   for (const ValueId v : printed_.captures) signature += ", " + parameter(v);

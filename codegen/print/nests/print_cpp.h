@@ -40,6 +40,8 @@ using SourceLine = std::function<std::string(const ir::SourceRange&)>;
 struct PrintedPoint : PrintedNest {
   /// The text is a value, reduced over all indices that are not the result's.
   std::optional<ir::Monoid::Kind> reduces{};
+  /// The value of every point, if it is a constant or a captured variable.
+  std::optional<std::string> constant{};
 };
 /// Nothing if the nest is more complex, or reports failures.
 [[nodiscard]] std::optional<PrintedPoint> print_point(const Nest& nest,

@@ -112,6 +112,11 @@ std::optional<PrintedPoint> Printer::point(const Point& p) {
   printed_.vectors = p.vectors;
   PrintedPoint printed{finished(fmt::format("[]({}) {{ {} }}", list, text))};
   if (p.reduces) printed.reduces = p.reduces->kind;
+  const auto* read = std::get_if<ir::Read>(&p.value->op);
+  const bool captured = read != nullptr && nest_.variable(read->tensor).role == Role::kCapture;
+  const bool everywhere = p.store != nullptr && p.lets.empty() &&
+                          place_text(p.store->to) == fmt::format("{}({})", out_name(), fmt::join(expr_.labels(), ", "));
+  if (everywhere && (captured || std::holds_alternative<ir::Constant>(p.value->op))) printed.constant = value;
   return printed;
 }
 

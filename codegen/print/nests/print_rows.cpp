@@ -11,7 +11,6 @@ namespace tdsl::nest {
 
 using codegen::block;
 using codegen::cpp_type;
-using codegen::simple;
 using codegen::Statements;
 using Role = Variable::Role;
 
@@ -19,7 +18,7 @@ PrintedNest Printer::rows() {
   const Statements loops = statements(nest_.body);
   codegen::Writer w;
   w.indent();
-  write(w, declarations_);
+  w.raw(declarations_);
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
   write(w, loops);
   if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
@@ -44,9 +43,9 @@ Statements Printer::blocks(const For& f, const Blocks& over) {
             std::move(body))};
 }
 
-Statements Printer::row_declarations() {
-  Statements list;
-  const auto add = [&](std::string text) { list.push_back(simple(std::move(text))); };
+std::string Printer::row_declarations() {
+  codegen::Writer w;
+  w.indent();
   std::map<ValueId, std::string> first;
   for (const Statement& s : nest_.fresh) {
     const auto& fill = std::get<Fill>(s.op);
@@ -54,17 +53,15 @@ Statements Printer::row_declarations() {
   }
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
     const Variable& v = nest_.variables[k];
-    const std::string_view type = cpp_type(v.type.scalar);
-    const std::size_t rank = v.type.rank();
-    if (v.role == Role::kOperand)
-      add(fmt::format("const auto {} = t.in<{}, {}>({});", view_name(v), type, rank, v.number));
+    if (v.role == Role::kOperand) declare_view(w, view_name(v), "t.in", v.type, std::to_string(v.number));
     if (v.role != Role::kResult) continue;
     const ValueId result{static_cast<std::int32_t>(k)};
     if (v.place) {
-      add(fmt::format("const auto {} = rt::rows::piece_from<{}, {}>(t, {}, {}, {});", local_name(result), type, rank,
-                      expr_.text(*v.place), extents_text(spelling_, result), first.at(result)));
+      declare_view(
+          w, local_name(result), "rt::rows::piece_from", v.type,
+          fmt::format("t, {}, {}, {}", expr_.text(*v.place), extents_text(spelling_, result), first.at(result)));
     } else {
-      add(out_text(local_name(result), v.type, first.contains(result) ? first.at(result) : ""));
+      declare_out(w, local_name(result), v.type, first.contains(result) ? first.at(result) : "");
     }
   }
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
@@ -72,11 +69,10 @@ Statements Printer::row_declarations() {
     if (v.role != Role::kLocal || v.type.rank() == 0) continue;
     std::string extents;
     for (std::size_t d = 1; d < v.type.rank(); ++d) extents += (d == 1 ? "" : ", ") + expr_.text(v.type.shape[d]);
-    add(fmt::format("rt::rows::Local<{}, {}> {}{};", cpp_type(v.type.scalar), v.type.rank(),
-                    local_name({static_cast<std::int32_t>(k)}),
-                    extents.empty() ? "" : fmt::format("({{{}}})", extents)));
+    w.declare(fmt::format("rt::rows::Local<{}, {}>", cpp_type(v.type.scalar), v.type.rank()),
+              local_name({static_cast<std::int32_t>(k)}) + (extents.empty() ? "" : fmt::format("({{{}}})", extents)));
   }
-  return list;
+  return w.text();
 }
 
 std::string Printer::part_text(const Place& place) {

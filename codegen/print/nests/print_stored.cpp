@@ -152,11 +152,6 @@ std::string element_name(const std::string& tensor) {
 
 }  // namespace
 
-std::string Printer::stored_declaration(int number, const std::string& name) const {
-  const ir::Type& type = operand(number).type;
-  return fmt::format("const auto {} = rt::stored_in<{}, {}>(t, {});", name, cpp_type(type.scalar), type.rank(), number);
-}
-
 std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts) {
   const auto& r = std::get<ir::Read>(node.op);
   const Variable& variable = nest_.variable(r.tensor);

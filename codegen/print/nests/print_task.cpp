@@ -108,19 +108,28 @@ std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRang
                      string_literal(r.message), left, right);
 }
 
-std::string declaration(const Spelling& s, ValueId v) {
+void declare_view(codegen::Writer& w, const std::string& name, std::string_view function, const ir::Type& type,
+                  const std::string& arguments) {
+  const std::string call = fmt::format("{}<{}, {}>", function, cpp_type(type.scalar), type.rank());
+  w.declare("const auto", fmt::format("{} = {}({})", name, call, arguments), call);
+}
+
+void declare(codegen::Writer& w, const Spelling& s, ValueId v) {
   const Variable& variable = s.nest.variable(v);
-  const std::string_view type = cpp_type(variable.type.scalar);
-  const std::size_t rank = variable.type.rank();
-  if (variable.role == Role::kOperand && rank == 0)
-    return fmt::format("const {} {} = t.in<{}, 0>({})();", type, s.name(v), type, variable.number);
-  if (variable.role == Role::kOperand)
-    return fmt::format("const auto {} = rt::elements_in<{}, {}>(t, {});", s.name(v), type, rank, variable.number);
-  if (variable.role == Role::kResult && rank > 0)
-    return fmt::format("const auto {} = rt::elements_out<{}, {}>(t, {});", s.name(v), type, rank, variable.number);
-  if (variable.role != Role::kLocal || rank == 0) return "";
-  if (variable.resized) return fmt::format("rt::Resized<{}, {}> {};", type, rank, s.name(v));
-  return fmt::format("const rt::Local<{}, {}> {}({});", type, rank, s.name(v), extents_text(s, v));
+  const ir::Type& type = variable.type;
+  const std::string_view scalar = cpp_type(type.scalar);
+  const std::string elements = fmt::format("<{}, {}>", scalar, type.rank());
+  const std::string number = fmt::format("t, {}", variable.number);
+  if (variable.role == Role::kOperand && type.rank() == 0) {
+    w.declare(fmt::format("const {}", scalar), fmt::format("{} = t.in{}({})()", s.name(v), elements, variable.number));
+  } else if (variable.role == Role::kOperand) {
+    declare_view(w, s.name(v), "rt::elements_in", type, number);
+  } else if (variable.role == Role::kResult && type.rank() > 0) {
+    declare_view(w, s.name(v), "rt::elements_out", type, number);
+  } else if (variable.role == Role::kLocal && type.rank() > 0) {
+    if (variable.resized) return w.declare("rt::Resized" + elements, s.name(v));
+    w.declare("const rt::Local" + elements, fmt::format("{}({})", s.name(v), extents_text(s, v)));
+  }
 }
 
 }  // namespace tdsl::nest

@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "codegen/nest/nest.h"
 #include "codegen/print/emit_expr.h"
+#include "codegen/print/writer.h"
 
 // Runtime calls for statements of tasks on whole tensors (runtime/kernels/elements.h, rows.h).
 
@@ -35,8 +37,11 @@ struct Spelling {
 [[nodiscard]] std::string print(const Spelling& s, const Draw& d);
 [[nodiscard]] std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRange& place);
 
-/// `const auto A = rt::elements_in<double, 2>(t, 0);`, or the declaration of a tensor that lives as long as the task;
-/// empty for other variables.
-[[nodiscard]] std::string declaration(const Spelling& s, ValueId v);
+/// Writes `const auto A = t.in<double, 2>(0);`, where `function` is `t.in`.
+void declare_view(codegen::Writer& w, const std::string& name, std::string_view function, const ir::Type& type,
+                  const std::string& arguments);
+/// Writes `const auto A = rt::elements_in<double, 2>(t, 0);`, or the declaration of a tensor that lives as long as the
+/// task; nothing for other variables.
+void declare(codegen::Writer& w, const Spelling& s, ValueId v);
 
 }  // namespace tdsl::nest

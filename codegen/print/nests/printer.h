@@ -156,7 +156,7 @@ class Printer {
 
   std::string fill(const Fill& f);
   /// `const auto y = t.out_from<double, 1>(0.0);`, or `t.out<double, 1>()` if the output has no first value.
-  [[nodiscard]] static std::string out_text(const std::string& name, const ir::Type& type, const std::string& first);
+  static void declare_out(codegen::Writer& w, const std::string& name, const ir::Type& type, const std::string& first);
 
   // --- Reductions: print_reductions.cpp
 
@@ -180,7 +180,7 @@ class Printer {
   codegen::Statements blocks(const For& f, const Blocks& over);
   /// Declares operands, results with their initial values, and per-block tensors. Call it after printing the
   /// statements, which determine the order of captures.
-  codegen::Statements row_declarations();
+  std::string row_declarations();
   /// A tensor, or the part of it at leading subscripts.
   std::string part_text(const Place& place);
   std::string row_products(const RowProducts& p);
@@ -188,7 +188,6 @@ class Printer {
 
   // --- Stored elements: print_stored.cpp
 
-  [[nodiscard]] std::string stored_declaration(int number, const std::string& name) const;
   /// The current element of a sparse iteration, or a lookup.
   std::string stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
   [[nodiscard]] bool mentions_index(const For& f) const;
@@ -235,9 +234,9 @@ class Printer {
   std::map<std::pair<int, int>, std::string> marked_;   ///< likewise, rows in which elements are looked up
   std::string sums_;                                    ///< of an updated row of a compressed result
   std::string out_name_;
-  codegen::Statements declarations_;  ///< in nests of rows
-  std::set<ValueId> read_;            ///< for functions and tasks
-  std::set<ValueId> kept_;            ///< tensors declared at their copy
+  std::string declarations_;  ///< in nests of rows
+  std::set<ValueId> read_;    ///< for functions and tasks
+  std::set<ValueId> kept_;    ///< tensors declared at their copy
   SourceLine source_line_;
   std::uint32_t last_line_ = 0;
   ir::SourceRange place_;  ///< of the last statement that has one

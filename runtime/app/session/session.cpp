@@ -375,8 +375,10 @@ void Session::if_else(record::Known known, int site, bool condition, const std::
   impl_->control.if_else(known, site, condition, then_branch, else_branch);
 }
 
-void Session::choose_of(int site, std::initializer_list<std::function<void()>> forms) {
-  impl_->control.choose(site, {forms.begin(), forms.size()});
+void Session::choose(int site, int variants, const std::function<void(int)>& body) {
+  std::vector<std::function<void()>> forms;
+  for (int k = 0; k < variants; ++k) forms.emplace_back([&body, k] { body(k); });
+  impl_->control.choose(site, forms);
 }
 
 void Session::fence(int line) { impl_->control.fence(line); }

@@ -300,8 +300,7 @@ class Session {
     read_bytes(scalar, site, line, reinterpret_cast<std::byte*>(&value));
     return value;
   }
-  /// Half-open range; `step` is not 0; calls `body(i)`. Loops and branches without a mark depend on params and extents
-  /// only.
+  /// Half-open range; `step` is not 0; calls `body(i)`. Loops without a mark depend on params and extents only.
   void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
     for_loop(record::Known::kStart, begin, end, step, body);
   }
@@ -311,18 +310,13 @@ class Session {
     while_loop(record::Known::kStart, condition, body);
   }
   void while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body);
-  void if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
-    if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
-  }
+  /// A branch on computed data or on a loop's variable.
   void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch,
                const std::function<void()>& else_branch);
   /// The next operation has extents that depend on computed data.
   void fence(int line);
-  /// Runs one of several variants with equal results; the plan selects it.
-  template <class... Forms>
-  void choose(int site, const Forms&... forms) {
-    choose_of(site, {std::function<void()>(forms)...});
-  }
+  /// Calls `body(variant)` for one of the variants 0, 1, …, which have equal results; the plan selects it.
+  void choose(int site, int variants, const std::function<void(int)>& body);
 
   [[nodiscard]] const AppOptions& options() const;
 
@@ -359,7 +353,6 @@ class Session {
                                            std::initializer_list<Index> shape, std::uint64_t call_site,
                                            std::initializer_list<Index> iterations, int site, int line,
                                            std::initializer_list<Index> tile);
-  void choose_of(int site, std::initializer_list<std::function<void()>> forms);
   void read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to);
 
   Impl* impl_;

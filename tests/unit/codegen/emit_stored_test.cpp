@@ -71,7 +71,7 @@ TEST_CASE("codegen emit stored: rows of a dense matrix are added up along the ro
   const std::string text = emitted_stored(
       "%8:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], %7[j, f])) "
       "@0:4:1-4:2\noutput \"R\" %8\n");
-  check_contains(text, "rt::row_panels<double>(\n        range_f, [&](Index f) -> double& { return R(i, f); },");
+  check_contains_words(text, "rt::row_panels<double>(range_f, [&](Index f) -> double& { return R(i, f); },");
   check_contains(text, "sums.add([&](Index f) { return scalar::absent_multiply(a, V(j, f)); });");
 }
 

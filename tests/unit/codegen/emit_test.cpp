@@ -44,12 +44,11 @@ Index halvings(double x) {
     s = half;
     c += 1;
   }
-  for (Index i = 3; i > 0; --i) {
+  for (Index i = 3; i > 0; --i)
     if (s > 0.5) {
       [[maybe_unused]] const double unused = 1.0;
       s = 0.25;
     }
-  }
   if (!(s < 2.0)) rt::stop(place(0), "small");
   return scalar::divide(Index{7}, c, rt::StopAt{place, 0});
 }
@@ -68,9 +67,8 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
   const auto y_values = [&](Index j, Index k) { return B(k, j); };
   const auto combine = [=](double total, double x, double y) { return scalar::least(total, x + y); };
   const auto combine_numbers = [=](double total, double x, double y) { return scalar::min_number(total, x + y); };
-  rt::blocked_reduction<double>(
-      t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, combine, D, rt::simd_level(),
-      combine_numbers);)"));
+  rt::blocked_reduction<double>(t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, combine, D,
+      rt::simd_level(), combine_numbers);)"));
 }
 
 TEST_CASE("codegen emit: what may be nan without nan or inf in the operands keeps the function that looks for it") {
