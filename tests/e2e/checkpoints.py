@@ -216,7 +216,7 @@ def of_another_version(case, folder):
     before = files()
     for more in ([], ["--checkpoint", "other"]):
         _, errors = case.run(3, "--resume", "other", *more, code=2)
-        require("was written by another version of TDSL: its manifest has format 3, and this program reads format 4" in errors and "warning" not in errors, errors)
+        require("was written by another version of TDSL: its manifest has format 4, and this program reads format 5" in errors and "warning" not in errors, errors)
         require(files() == before, f"{set(before) - set(files())} are gone")
 
 
