@@ -227,7 +227,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
       effects_.operations += 10;
       if (f.getIdentifier() != nullptr && is_pure_library_name(f.getName()) && is_librarys(f)) return;
       return refuse(called,
-                    "calls `" + f.getQualifiedNameAsString() + "`, which has no body here: what it does is not known");
+                    "calls `" + f.getQualifiedNameAsString() + "`, which has no body here: its effects are unknown");
     }
     const clang::SourceRange outer = called_;
     if (!is_users(context_, definition->getLocation())) called_ = called_.isValid() ? called_ : called;
@@ -271,12 +271,12 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     if (llvm::isa<clang::CXXPseudoDestructorExpr>(e->getCallee()->IgnoreParens())) return true;
     const clang::FunctionDecl* callee = e->getDirectCallee();
     if (callee == nullptr) {
-      refuse(e->getSourceRange(), "calls a function through a pointer: what it does is not known");
+      refuse(e->getSourceRange(), "calls a function through a pointer: its effects are unknown");
       return true;
     }
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee); method != nullptr && method->isVirtual())
       refuse(e->getSourceRange(),
-             "calls the virtual function `" + callee->getQualifiedNameAsString() + "`: what it does is not known");
+             "calls the virtual function `" + callee->getQualifiedNameAsString() + "`: its effects are unknown");
     function(*callee, e->getSourceRange());
     return true;
   }

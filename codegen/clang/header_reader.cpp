@@ -273,7 +273,7 @@ class HeaderReaderRun {
     if (f.isConsteval())
       problem(Kind::kSignature, f.getLocation(), "`" + d.name + "` is consteval: it cannot be called at run time");
     if (!f.hasBody())
-      problem(Kind::kEffect, f.getLocation(), "`" + d.name + "` has no body here: what it does is not known");
+      problem(Kind::kEffect, f.getLocation(), "`" + d.name + "` has no body here: its effects are unknown");
     return !f.isDeleted() && !f.isConsteval() && f.hasBody();
   }
 

@@ -63,7 +63,7 @@ void ComputeLowering::run() {
   reduce_scattered();
   TDSL_CHECK(!compute_.monoid || !ir::locates(*compute_.monoid), "positions are found by two reductions");
   TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine),
-             "a reduction is combined with what is there by a map");
+             "a map combines a reduction with old values");
   if (is_scalar_arithmetic(compute_) && !compute_.guard && !compute_.base && !compute_.combine)
     builder_.define_scalar(target_, compute_.bodies.front());
   builder_.add(range_, operation());

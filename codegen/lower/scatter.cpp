@@ -25,7 +25,7 @@ void ComputeLowering::reduce_scattered() {
     }
   }
   if (solvable && std::ranges::find(placed, false) == placed.end()) return;
-  TDSL_CHECK(compute_.combine && !compute_.monoid, "what is scattered is combined");
+  TDSL_CHECK(compute_.combine && !compute_.monoid, "scattered values are combined");
   static_cast<void>(ir::reduce_labels(compute_, placed));
 }
 

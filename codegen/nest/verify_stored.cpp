@@ -116,7 +116,7 @@ class StoredVerifier {
       });
       begun = begun || (same && above->fibres.front().outer.size() + 1 == stored.fibres.front().outer.size());
       if (above->fibres.size() > 1 && meets && !same)
-        problem("the loop over {} does not go on with all that is walked together", name(f.index));
+        problem("the loop over {} does not iterate all operands of the outer loop", name(f.index));
     }
     if (stored.fibres.size() < 2) return;
     if (!begun)

@@ -1,5 +1,6 @@
-/* The grammar of TDSL. Actions only call AstBuilder; syntax_errors.cpp makes the messages; ParseDriver supplies the tokens.
-   Left sides and expressions share the nonterminal `postfix`; the builder checks that a left side is assignable. */
+/* The grammar of TDSL. Actions only call AstBuilder; syntax_errors.cpp makes the messages; ParseDriver supplies the
+   tokens. Left sides and expressions share the nonterminal `postfix`; the builder checks that a left side is
+   assignable. */
 %require "3.8"
 %skeleton "lalr1.cc"
 %define api.namespace {tdsl::frontend}
@@ -60,7 +61,8 @@ List append(List list, Item item) {
 %token END 0 "the end of the file"
 %token <std::string> NAME "a name" INTEGER "an integer" FLOAT "a number" STRING "a string" TYPE "a type"
 %token <std::string> BY "by" OUT "out" KERNEL "kernel"
-%token LET "let" VAR "var" PARAM "param" INPUT "input" OUTPUT "output" IMPORT "import" FN "fn" RETURN "return" MONOID "monoid"
+%token LET "let" VAR "var" PARAM "param" INPUT "input" OUTPUT "output" IMPORT "import"
+       FN "fn" RETURN "return" MONOID "monoid"
        EXTERN "extern" STORAGE "storage" TILE "tile" FOR "for" IN "in" WHILE "while" IF "if" THEN "then" ELSE "else"
        WHERE "where" SPARSE "sparse" TRUE "true" FALSE "false" INF "inf" NAN "nan"
 %token PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%" AT "@" POWER "**" NOT "!" QUOTE "'"
@@ -163,9 +165,11 @@ statement:
 | if_chain "else" block                           { auto chain = $1; chain.else_body = $3;
                                                     $$ = BUILD.statement(std::move(chain), @$); }
 | "fn" signature block                            { auto s = $2;
-                                                    $$ = BUILD.statement(ast::Function{s.name, s.parameters, s.results, $3}, @$); }
+                                                    $$ = BUILD.statement(
+                                                        ast::Function{s.name, s.parameters, s.results, $3}, @$); }
 | "fn" signature "=" expr ";"                     { auto s = $2;
-                                                    $$ = BUILD.statement(ast::Function{s.name, s.parameters, s.results, $4}, @$); }
+                                                    $$ = BUILD.statement(
+                                                        ast::Function{s.name, s.parameters, s.results, $4}, @$); }
 | "fn" error block                                { yyerrok; }
 | "fn" error ";"                                  { yyerrok; }
 | "monoid" signature "{" monoid_fields "}"        { $$ = BUILD.monoid($2, $4, @$); }
@@ -206,11 +210,12 @@ if_chain:
   "if" expr block                                 { $$.arms.push_back({$2, $3}); }
 | "if" error block                                { $$.arms.push_back({BUILD.boolean(false, @2), $3}); yyerrok; }
 | if_chain "else" "if" expr block                 { auto c = $1; $$ = BUILD.with_arm(std::move(c), {$4, $5}, @3); }
-| if_chain "else" "if" error block                { auto c = $1; $$ = BUILD.with_arm(std::move(c), {BUILD.boolean(false, @4), $5}, @3);
+| if_chain "else" "if" error block                { auto c = $1;
+                                                  $$ = BUILD.with_arm(std::move(c), {BUILD.boolean(false, @4), $5}, @3);
                                                     yyerrok; }
 ;
 
-/* --- annotations of a declared name ---------------------------------------------------------------------------------- */
+/* --- annotations of a declared name ------------------------------------------------------------------------------- */
 
 annotations:
   %empty                                          { }
@@ -251,7 +256,7 @@ range: identifier "in" expr ".." expr optional_step { $$ = {$1, $3, $5, $6, @$};
 
 optional_step: %empty { } | "by" expr             { $$ = $2; };
 
-/* --- types ----------------------------------------------------------------------------------------------------------- */
+/* --- types -------------------------------------------------------------------------------------------------------- */
 
 type:
   TYPE                                            { $$ = BUILD.type($1, false, {}, @$); }
@@ -294,7 +299,7 @@ extent_factor:
 | "(" extent ")"                                  { $$ = BUILD.parenthesised($2, @$); }
 ;
 
-/* --- expressions, loosest first -------------------------------------------------------------------------------------- */
+/* --- expressions, loosest first ----------------------------------------------------------------------------------- */
 
 exprs:
   expr                                            { $$.push_back($1); }
@@ -405,14 +410,17 @@ subscript:
 | optional_expr ":" optional_expr                 { $$ = {ast::SliceSubscript{$1, $3, nullptr}, nullptr, @$}; }
 | optional_expr ":" optional_expr ":" optional_expr
                                                   { $$ = {ast::SliceSubscript{$1, $3, $5}, nullptr, @$}; }
-| identifier "where" expr                         { $$ = {ast::ReductionIndex{$1, nullptr, nullptr, nullptr, @1}, $3, @$}; }
+| identifier "where" expr                         { $$ = {
+                                                      ast::ReductionIndex{$1, nullptr, nullptr, nullptr, @1}, $3, @$}; }
 | range                                           { auto r = $1;
-                                                    $$ = {ast::ReductionIndex{r.name, r.lower, r.upper, r.step, @1}, nullptr, @$}; }
+                                                    $$ = {
+                                              ast::ReductionIndex{r.name, r.lower, r.upper, r.step, @1}, nullptr, @$}; }
 | range "where" expr                              { auto r = $1;
-                                                    $$ = {ast::ReductionIndex{r.name, r.lower, r.upper, r.step, @1}, $3, @$}; }
+                                                    $$ = {
+                                                   ast::ReductionIndex{r.name, r.lower, r.upper, r.step, @1}, $3, @$}; }
 ;
 
-/* --- functions, monoids, extern, storage ----------------------------------------------------------------------------- */
+/* --- functions, monoids, extern, storage -------------------------------------------------------------------------- */
 
 signature: identifier "(" parameters ")" results  { $$ = {$1, $3, $5}; };
 
@@ -443,7 +451,8 @@ monoid_fields:
 extern_items:
   %empty                                          { }
 | extern_items "fn" signature ";"                 { auto e = $1; auto s = $3;
-                                                    e.items.push_back(ast::ExternFunction{s.name, s.parameters, s.results, @2.to(@4)});
+                                                    e.items.push_back(
+                                                       ast::ExternFunction{s.name, s.parameters, s.results, @2.to(@4)});
                                                     $$ = std::move(e); }
 | extern_items "kernel" identifier "(" kernel_parameters ")" ";"
                                                   { auto e = $1;

@@ -225,7 +225,7 @@ void Engine::State::take_pack(const ControlMessage& message) {
     bytes = bytes.subspan(size);
     arrive(*piece);
   }
-  TDSL_CHECK(bytes.empty(), "a pack holds nothing but the boxes it names");
+  TDSL_CHECK(bytes.empty(), "a pack has only the boxes it names");
 }
 
 void Engine::State::take_message(const ControlMessage& message) {

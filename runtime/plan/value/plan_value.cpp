@@ -52,7 +52,7 @@ class Line {
     T value{};
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (text.empty() || result.ec != std::errc() || result.ptr != text.data() + text.size())
-      fail("`" + std::string(text) + "` is no number");
+      fail("`" + std::string(text) + "` is not a number");
     return value;
   }
   std::string string() {
@@ -172,7 +172,7 @@ void parse_home(Line& line, PlanValue& plan, bool memory) {
     const std::string_view word = line.word();
     Housing housing;
     for (const Home home : {Home::kDisk, Home::kFile}) housing.home = word == name_of(home) ? home : housing.home;
-    if (housing.home == Home::kMemory) line.fail("`" + std::string(word) + "` is no home of a tensor");
+    if (housing.home == Home::kMemory) line.fail("`" + std::string(word) + "` is not a storage location");
     housing.resident_tiles = line.number<Index>();
     if (site < 1 || housing.resident_tiles < 0) line.fail("a home is malformed");
     if (!plan.homes.emplace(site, housing).second) line.fail("site " + std::to_string(site) + " has two homes");

@@ -35,7 +35,7 @@ std::string printed_with_parts(const Expr& e, const codegen::BothBranches& both 
 
 }  // namespace
 
-TEST_CASE("common parts: what is computed twice gets a name, inner parts first") {
+TEST_CASE("common parts: a repeated expression gets a name, inner parts first") {
   CHECK(printed_with_parts(part_times(part_sum(), part_sum())) == "const double term = x + 1.0; term * term");
   const Expr square = part_times(part_sum(), part_sum());
   CHECK(printed_with_parts(binary(BinaryOp::kDiv, square, binary(BinaryOp::kAdd, square, part_sum()))) ==

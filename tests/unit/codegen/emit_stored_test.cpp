@@ -117,7 +117,7 @@ TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") 
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
-TEST_CASE("codegen emit stored: what one of two matrices has is visited, with 0 for the other") {
+TEST_CASE("codegen emit stored: a union visits elements of either matrix, with 0 for the other") {
   const std::string text = emitted_stored(
       "%8:f64[%0, compressed %1] \"S\" = compute [i in 0..%0, j in 0..%1] (add(%3[i, j], absent_mul(%4[i, j], "
       "%5[i]))) @0:4:1-4:2\n"
@@ -149,7 +149,7 @@ TEST_CASE("codegen emit stored: vectors and tensors of three dimensions are walk
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
-TEST_CASE("codegen emit stored: what is emitted compiles without a warning") {
+TEST_CASE("codegen emit stored: emitted code compiles without a warning") {
   CHECK(codegen::testing::compiler_says(emitted_stored(
             "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j]))\n"
             "%9:f64[%0, compressed %1] \"P\" = compute [i in 0..%0, j in 0..%1] (add(mutual_mul(%3[i, j], %4[i, "
@@ -172,7 +172,7 @@ TEST_CASE("codegen emit stored: what is emitted compiles without a warning") {
             "%16\noutput \"g\" %18\n")) == "");
 }
 
-TEST_CASE("codegen emit stored: what no kernel does is refused at its place") {
+TEST_CASE("codegen emit stored: unsupported operations are errors with a line") {
   const auto refused = [](const std::string& body) {
     try {
       static_cast<void>(emitted_stored(body));
@@ -208,7 +208,7 @@ TEST_CASE("codegen emit stored: elements in other places are moved by a kernel o
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
-TEST_CASE("codegen emit stored: what is computed at all points is put row by row") {
+TEST_CASE("codegen emit stored: results at all points are appended row by row") {
   const std::string text = emitted_stored(
       "%8:f64[%1, compressed %2] \"P\" = compute [j in 0..%1, f in 0..%2] (%7[j, f]) where gt(%7[j, f], 1.0) "
       "@0:4:1-4:2\n"

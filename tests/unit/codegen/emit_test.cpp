@@ -156,7 +156,7 @@ TEST_CASE("codegen emit: text of users stays inside its literal or its line of c
   CHECK(compiler_says(emit(program, options)) == "");
 }
 
-TEST_CASE("codegen emit: what is emitted compiles without a warning") {
+TEST_CASE("codegen emit: emitted code compiles without a warning") {
   CHECK(compiler_says(emitted(
             "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\n"
             "%6:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(%2[i, k], %3[k, j])) where "

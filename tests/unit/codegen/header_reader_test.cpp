@@ -108,15 +108,15 @@ TEST_CASE("header reader: effects") {
         "1:33 `f` keeps the static variable `n` from call to call");
   CHECK(of_f("double f(double x) { if (x < 0) throw 1; return x; }") == "1:33 `f` throws");
   CHECK(of_f("#include <cstdio>\ndouble f(double x) { std::puts(\"\"); return x; }") ==
-        "2:22 `f` calls `puts`, which has no body here: what it does is not known");
+        "2:22 `f` calls `puts`, which has no body here: its effects are unknown");
   CHECK(of_f("double g(double);\ndouble f(double x) { return g(x); }") ==
-        "2:29 `f` calls `g`, which has no body here: what it does is not known");
-  CHECK(of_f("double f(double x);") == "1:8 `f` has no body here: what it does is not known");
+        "2:29 `f` calls `g`, which has no body here: its effects are unknown");
+  CHECK(of_f("double f(double x);") == "1:8 `f` has no body here: its effects are unknown");
   CHECK(of_f("double f(double x) { volatile double y = x; return y; }") == "1:52 `f` accesses a volatile variable");
   CHECK(of_f("double f(double x) { const double y = x; const_cast<double&>(y) = 1; return y; }") ==
         "1:42 `f` casts const away");
   CHECK(of_f("double f(double x) { double (*g)(double) = f; return g(x); }") ==
-        "1:54 `f` calls a function through a pointer: what it does is not known");
+        "1:54 `f` calls a function through a pointer: its effects are unknown");
   CHECK(of_f("double f(double x) { asm(\"\"); return x; }") == "1:22 `f` contains assembler");
   CHECK(of_f("double cell;\ndouble* const p = &cell;\ndouble f(double x) { return *p = x; }") ==
         "3:30 `f` uses the global variable `p`, which is no constant");

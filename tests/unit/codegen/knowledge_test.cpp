@@ -67,7 +67,7 @@ TEST_CASE("knowledge: control that comes from data") {
         "if_else:Data if_else:Data");
 }
 
-TEST_CASE("knowledge: loops that compute scalars only, and what they leave") {
+TEST_CASE("knowledge: loops that compute scalars only, and their results") {
   const std::string power = "var p = 1;\nwhile p < n { p = p * 2; }\n";
   CHECK(marks(kInput + power + "if p > 64 { y = y * (y @ y); }\noutput y;\n") == "while_loop:scalars");
   CHECK(marks(kInput + power + "let z = zeros(p);\noutput z;\noutput y;\n") == "while_loop:scalars");

@@ -252,7 +252,7 @@ void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& part
 
 }  // namespace
 
-TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mean") {
+TEST_CASE("codegen nest: kernels over stored elements compute the values of the Computes") {
   tests::NestParts parts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, false, parts);
   CHECK(parts.stored_rows == parts.nests);
@@ -265,7 +265,7 @@ TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mea
   CHECK(parts.lines > 20);
 }
 
-TEST_CASE("codegen nest: products of compressed matrices mean what the Computes mean") {
+TEST_CASE("codegen nest: products of compressed matrices compute the values of the Computes") {
   tests::NestParts parts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, true, parts);
   CHECK(2 * parts.stored_columns > 3 * parts.stored_rows);  // rows of B are searched

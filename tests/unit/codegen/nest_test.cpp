@@ -395,7 +395,7 @@ body {
       "there is no %99 to be fetched ahead");
 }
 
-TEST_CASE("codegen nest: kernels of random Computes mean what the Computes mean") {
+TEST_CASE("codegen nest: kernels of random Computes compute their values") {
   NestParts parts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) check_random_nest(seed, parts);
   // All constructs of nests occur.
@@ -561,7 +561,7 @@ TEST_CASE("codegen nest: fused rows compute the values of their operators") {
   CHECK(parts.row_products > 0);
 }
 
-TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {
+TEST_CASE("codegen nest: functions of scalars compute the values of the procedures") {
   const std::vector<std::string> functions = {
       "fn f(a, b) { var s = 1.0; for i in 0..8 { s = 0.5 * (s + a / s); } return s * b; }",
       "fn f(a, b) { var s = a * b; var n = 0; while abs(s) > 0.3 { s = s / 2.0 + 0.01 * sin(a); n += 1; } if n > 2 { s "
@@ -597,7 +597,7 @@ TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {
   CHECK(stopped < 24);
 }
 
-TEST_CASE("codegen nest: loops that run as one task mean what the loops mean") {
+TEST_CASE("codegen nest: loops that run as one task compute the values of the loops") {
   const std::string head = "input x: f64[n];\ninput q: f64[n];\ninput A: f64[n, n];\ninput p: i64[n];\n";
   const std::vector<std::string> loops = {
       "var y = x; for i in 1..n { y[i] = y[i - 1] * 0.5 + x[i]; } output y;",

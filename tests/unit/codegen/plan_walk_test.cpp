@@ -57,7 +57,7 @@ Walked walk(const OperationProgram& program, const WalkRequest& request = sized(
 
 }  // namespace
 
-TEST_CASE("codegen plan walk: plans what the program records and drops all of it") {
+TEST_CASE("codegen plan walk: plans the recorded operations and releases all tensors") {
   const OperationProgram p = lowered(
       "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" "
       "%5\n");
@@ -95,7 +95,7 @@ TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterati
   CHECK(y->op.shape == std::vector<plan::Index>{3000});
 }
 
-TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names it") {
+TEST_CASE("codegen plan walk: a missing extent is an error with its name") {
   const OperationProgram p = lowered("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i])\noutput \"y\" %5\n");
   WalkRequest request = sized();
   request.dimensions.erase("n");

@@ -188,7 +188,7 @@ void check_bytes(const std::string& name, const plan::Region& region, plan::Inde
 
 }  // namespace
 
-TEST_CASE("relations: programs and their plans compute what the evaluator does") {
+TEST_CASE("relations: programs and their plans compute the evaluator's values") {
   const std::vector<plan::Index> ranks{2, 4, 6};
   algebra::Index moved = 0;
   moved +=
@@ -215,7 +215,7 @@ TEST_CASE("relations: programs and their plans compute what the evaluator does")
   CHECK(moved > 1000);
 }
 
-TEST_CASE("relations: what is no expression of the algebra is an opaque operator, with a reason") {
+TEST_CASE("relations: a Compute outside of the algebra is an opaque operator, with a reason") {
   const std::map<std::string, std::int64_t> sizes{{"n", 12}, {"m", 24}};
   const Compiled program = compiled(
       "input A: f64[n, m];\ninput v: f64[n];\ninput p: i64[n];\noutput s = sort(v);\noutput d = v[1:n] - v[0:n - "
@@ -252,7 +252,7 @@ TEST_CASE("relations: the page's example") {
   }
 }
 
-TEST_CASE("relations: what moves under a plan is what the planner predicts") {
+TEST_CASE("relations: a plan moves the predicted bytes") {
   for (const plan::Index ranks : {2, 4, 6, 8}) {
     check_bytes("newton", newton(24000, 48, 5), ranks);
     check_bytes("nearest", nearest(12000, 240), ranks);

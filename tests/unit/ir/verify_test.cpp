@@ -41,7 +41,7 @@ void expect_all(const std::string& start, const Violations& violations) {
   for (const auto& [nodes, sentence] : violations) expect(problems_with(start + nodes), nodes, sentence);
 }
 
-/// For what the text form cannot express: the last node is changed.
+/// For programs without a text form: the last node is changed.
 template <class T, class F>
 void expect_after(const std::string& nodes, const F& change, const std::string& sentence) {
   Program program = program_with(nodes);

@@ -107,7 +107,7 @@ TEST_CASE("plan value: files that are no plan of the program are refused with th
       {"tdsl plan 1\nprogram \"sums\" region 0 ranks 4 schedule auto\n", "line 3: `mesh` is missing"},
       {with_line(2, "program \"products\" region 0 ranks 4 schedule auto"),
        "line 2: it is a plan of `products`, not of `sums`"},
-      {with_line(2, "program \"sums\" region 0 ranks four schedule auto"), "line 2: `four` is no number"},
+      {with_line(2, "program \"sums\" region 0 ranks four schedule auto"), "line 2: `four` is not a number"},
       {with_line(2, "program \"sums\" region 0 ranks 8 schedule auto"),
        "line 3: the mesh has not as many ranks as the plan"},
       {"tdsl plan 1\nprogram \"sums\" region 0 ranks 2 schedule auto\nmesh a:2/1\n",
