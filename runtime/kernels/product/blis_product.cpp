@@ -111,7 +111,8 @@ class TileOfResult {
       return;
     }
     T zero = 0;
-    const Index row_step = machine_.prefers_rows ? machine_.nr : 1, column_step = machine_.prefers_rows ? 1 : machine_.mr;
+    const Index row_step = machine_.prefers_rows ? machine_.nr : 1,
+                column_step = machine_.prefers_rows ? 1 : machine_.mr;
     machine_.kernel(rows, columns, k, &one, a_panel, b_panel, &zero, buffer_.data(), row_step, column_step, &info,
                     machine_.context);
     for (Index r = 0; r < rows; ++r) {

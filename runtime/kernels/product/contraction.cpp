@@ -209,7 +209,7 @@ void sum_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c
 }
 
 /// Distances in memory of all points of some loops from the first, in row-major order.
-std::vector<Index> distances(const std::vector<ContractionLoop>& loops, Index ContractionLoop::* stride) {
+std::vector<Index> distances(const std::vector<ContractionLoop>& loops, Index ContractionLoop::*stride) {
   std::vector<Index> all{0};
   for (const ContractionLoop& l : loops) {
     std::vector<Index> next;
@@ -238,7 +238,7 @@ std::optional<TileLoops> tile_loops(const Nest& nest) {
       (is_row(l) ? tiles.rows : is_column(l) ? tiles.columns : tiles.sums).push_back(l);
     }
   }
-  const auto by = [](Index ContractionLoop::* stride) {
+  const auto by = [](Index ContractionLoop::*stride) {
     return [stride](const ContractionLoop& l) { return -std::abs(l.*stride); };
   };
   std::ranges::stable_sort(tiles.rows, {}, by(&ContractionLoop::c));
