@@ -93,6 +93,7 @@ class Splitting : public RegionRewriter {
  public:
   Splitting(const Program& program, PassContext& context) : RegionRewriter(program, context) {
     for (const Node& n : program.body.nodes) {
+      if (std::holds_alternative<Dimension>(n.op)) natural_.push_back(Extent::of(n.results[0]));
       const auto* check = std::get_if<Check>(&n.op);
       if (check != nullptr && check->relation == Check::Relation::kAtMost && !check->guard && check->left == Extent(0))
         natural_.push_back(check->right);
@@ -218,7 +219,7 @@ class Splitting : public RegionRewriter {
     return settled;
   }
 
-  std::vector<Extent> natural_;  ///< sizes that the program has checked not to be negative
+  std::vector<Extent> natural_;  ///< dimensions, and sizes that the program has checked not to be negative
 };
 
 }  // namespace
