@@ -83,7 +83,7 @@ class KernelNestBuilder final : public ComputeNest {
 
   // --- Loops over tiles: kernel_tiles.cpp
 
-  /// Finds the labels that the body divides by one size.
+  /// Finds the labels that all subscripts of the body divide by one size.
   void find_divisors();
   [[nodiscard]] bool is_edge(const Expr& e) const;
   /// Begins a loop over the tiles of such a label.

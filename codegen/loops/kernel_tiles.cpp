@@ -14,6 +14,8 @@ namespace tdsl::codegen {
 
 namespace {
 
+constexpr std::int64_t kLongTile = 16;
+
 /// `i / b` or `i % b`.
 struct Division {
   int label = -1;
@@ -37,20 +39,26 @@ void KernelNestBuilder::find_divisors() {
                      kernel_.scattered.empty();
   if (!plain) return;
   std::set<int> others;
-  ir::for_each_node(compute_.bodies.front(), [&](const ir::ExprNode& e) {
-    const Division d = division_of(e);
-    if (d.label < 0) return;
+  const auto divide = [&](const Division& d) {
     const auto known = divisors_.try_emplace(d.label, d.divisor).first;
     if (!ir::equal(known->second, d.divisor) || !is_edge(d.divisor) ||
         !(op_.labels[static_cast<std::size_t>(d.label)].range.lo == Extent(0)))
       others.insert(d.label);
+  };
+  ir::for_each_node(compute_.bodies.front(), [&](const ir::ExprNode& e) {
+    const auto* r = std::get_if<ir::Read>(&e.op);
+    if (r == nullptr) return;
+    for (const Expr& subscript : r->subscripts) {
+      if (const Division d = division_of(*subscript); d.label >= 0) divide(d);
+    }
   });
   for (const int label : others) divisors_.erase(label);
 }
 
-/// True for an integer that is not negative, and so positive if the body divides by it: a number, or a dimension.
+/// True for a dimension, which is positive if the body divides by it, and for numbers for which loops over tiles are
+/// worthwhile: a division by a number is a multiplication.
 bool KernelNestBuilder::is_edge(const Expr& e) const {
-  if (const auto* c = std::get_if<ir::Constant>(&e->op)) return std::get<std::int64_t>(c->value) > 0;
+  if (const auto* c = std::get_if<ir::Constant>(&e->op)) return std::get<std::int64_t>(c->value) >= kLongTile;
   const auto* r = std::get_if<ir::Read>(&e->op);
   if (r == nullptr || !r->subscripts.empty() || !program_.is_host(r->tensor)) return false;
   return is_dimension(r->tensor, step_.target) || std::ranges::any_of(op_.reads, [&](const SymbolicAccess& read) {
