@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "codegen/loops/kernel_nest_builder.h"
 #include "ir/graph/affine.h"
 
