@@ -4,6 +4,7 @@
 
 #include "codegen/loops/kernel_nest_builder.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 
 // Note [Loops over tiles] A body that uses an index only as quotient and remainder of one size, `A[i / b, i % b]`, runs
 // over tiles, and in each over the task's positions in it: the quotient is constant there, and the remainder one
