@@ -42,6 +42,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program updates(const ir::Program& program, PassContext& context);
 /// `sum[j](x[j]) where abs(i - j) <= b` becomes `sum[j in 0..2 b + 1](x[i + j - b])`.
 [[nodiscard]] ir::Program bands(const ir::Program& program, PassContext& context);
+/// `sum[k in 0..a * b](A[i, k / b, k % b])` becomes `sum[k in 0..a, k1 in 0..b](A[i, k, k1])`.
+[[nodiscard]] ir::Program split_labels(const ir::Program& program, PassContext& context);
 /// `for t { R = A @ B; … }` becomes `R = A @ B; for t { … }`.
 [[nodiscard]] ir::Program loop_invariants(const ir::Program& program, PassContext& context);
 /// `sum[a in 0..3](x[mod(i + a - 1, n)])` becomes `0.0 + x[mod(i - 1, n)] + x[i] + x[mod(i + 1, n)]`.

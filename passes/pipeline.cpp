@@ -29,6 +29,7 @@ constexpr std::array kPipeline = {
     // While conditions are still as written, and before operands of products are materialised, which would be whole
     // matrices.
     Pass{"bands", "run reductions over the band where they count", bands, 1},
+    Pass{"split_labels", "run sums over tiles and the positions in them", split_labels, 2},
     Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
     // Combines reshapes of operands with those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},

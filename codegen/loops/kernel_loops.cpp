@@ -10,6 +10,7 @@ using ir::Monoid;
 using plan::LabelRole;
 
 nest::For KernelNestBuilder::enter(int label) {
+  open_tile(label);
   nest::For loop{label, narrowed(label), nest::Order::kSerial, {}};
   open_.insert(label);
   return loop;
@@ -27,7 +28,7 @@ bool KernelNestBuilder::vectorises(int label, const Body& body) const {
 }
 
 nest::TaskRange KernelNestBuilder::narrowed(int label) {
-  TaskRange range;
+  TaskRange range = range_in_tile(label);
   if (op_.sparsity.compresses()) return within_bounds(label);
   if (!compute_.monoid || !compute_.guard || op_.role_of(label) != LabelRole::kReduce) return range;
   for (const GuardBound& b : guard_bounds(kernel_, label, open_, observed_))

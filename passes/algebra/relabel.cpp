@@ -36,20 +36,6 @@ const Read* copied_element(const Node& node) {
 
 bool is_unit(const Label& l) { return l.end - l.begin == Extent(1); }
 
-/// Not all of the compiler supports more labels.
-constexpr std::size_t kMostLabels = 8;
-
-/// Number of occurrences of the label in a dividend.
-int divides(const Expr& e, std::int32_t label) {
-  int count = 0;
-  for_each_node(e, [&](const ExprNode& n) {
-    const auto* b = std::get_if<Binary>(&n.op);
-    count +=
-        b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && mentions_label(b->left, label) ? 1 : 0;
-  });
-  return count;
-}
-
 /// True if the subscript is the row-major position of its index variables, each starting at 0, plus a constant; adds
 /// them to `seen`.
 bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::set<std::int32_t>& seen) {
@@ -80,15 +66,6 @@ bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::s
   return true;
 }
 
-/// The labels, renamed where their names clash with those of `others`.
-std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> others) {
-  for (Label& l : labels) {
-    while (std::ranges::find(others, l.name, &Label::name) != others.end()) l.name += "1";
-    others.push_back(l);
-  }
-  return labels;
-}
-
 class Relabelling : public RegionRewriter {
  public:
   using RegionRewriter::RegionRewriter;
@@ -96,9 +73,6 @@ class Relabelling : public RegionRewriter {
  private:
   void rewrite_region(Region& region) override {
     rewrite_inside(region);
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->monoid) split_reduce_labels(*c);
-    }
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const Read* copied = copied_element(region.nodes[k]);
       if (copied == nullptr || use_counts_[static_cast<std::size_t>(copied->tensor.id)] != 1) continue;
@@ -108,72 +82,6 @@ class Relabelling : public RegionRewriter {
       region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(*from));
       --k;
     }
-  }
-
-  /// sum[k in 0..b * c](A[i, k / c, k % c]) runs over b and c.
-  void split_reduce_labels(Compute& c) const {
-    if (locates(*c.monoid)) return;
-    for (std::size_t r = 0; r < c.reduce.size(); ++r) {
-      const auto inner = divisor_of(c, static_cast<std::int32_t>(c.out.size() + r));
-      if (inner && split(c, r, *inner)) --r;  // the outer part may divide further
-    }
-  }
-
-  /// The divisor of the first quotient or remainder of the label in the body.
-  static std::optional<Extent> divisor_of(const Compute& c, std::int32_t label) {
-    std::optional<Extent> found;
-    for_each_node(c.bodies[0], [&](const ExprNode& n) {
-      const auto* b = std::get_if<Binary>(&n.op);
-      if (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && bare_label(b->left) == label &&
-          !found)
-        found = extent_of(b->right);
-    });
-    return found;
-  }
-
-  /// True for a product of positive numbers and extents of tensors that are read.
-  [[nodiscard]] bool is_size(const Compute& c, const Extent& e) const {
-    std::vector<Extent> sizes;
-    for (const ValueId v : values_read(c)) {
-      const std::vector<Extent>& shape = program_.type(v).shape;
-      sizes.insert(sizes.end(), shape.begin(), shape.end());
-    }
-    Extent rest = e;
-    for (const Extent& size : sizes) {
-      if (const auto less = size.constant() ? std::nullopt : exact_quotient(rest, size)) rest = *less;
-    }
-    return rest.constant() && *rest.constant() > 0;
-  }
-
-  /// Splits reduce label `r` into two, the inner one over `inner`; true if this removes all of its divisions.
-  bool split(Compute& c, std::size_t r, const Extent& inner) const {
-    const Label label = c.reduce[r];
-    const auto outer = exact_quotient(label.end, inner);
-    if (!(label.begin == Extent(0)) || !outer || !is_size(c, inner) || !is_size(c, *outer) ||
-        c.out.size() + c.reduce.size() >= kMostLabels)
-      return false;
-    Compute parts = c;
-    const auto at = static_cast<std::ptrdiff_t>(r);
-    parts.reduce[r] = {label.name, 0, *outer};
-    parts.reduce.insert(parts.reduce.begin() + at + 1, renamed_apart({{label.name, 0, inner}}, all_labels(c)).front());
-    const auto first = static_cast<std::int32_t>(c.out.size() + r);
-    std::vector<Expr> replacements;
-    for (std::int32_t l = 0; l < static_cast<std::int32_t>(c.out.size() + c.reduce.size()); ++l)
-      replacements.push_back(index_ref(l <= first ? l : l + 1));
-    replacements[static_cast<std::size_t>(first)] =
-        expr_of_polynomial(Extent::of(label_value(first)) * inner + Extent::of(label_value(first + 1)));
-    const std::vector<const Label*> labels = labels_of(parts);
-    bool settled = true;
-    const auto placed = [&](const Expr& e) {
-      const Expr result = e ? with_settled_subscripts(program_, substitute_labels(e, replacements), labels) : e;
-      settled = settled && (!result || !divides(result, first) || divides(result, first) < divides(e, first));
-      return result;
-    };
-    for (Expr& body : parts.bodies) body = placed(body);
-    parts.guard = placed(parts.guard);
-    for (Expr& left : parts.left) left = placed(left);
-    if (settled) c = std::move(parts);
-    return settled;
   }
 
   static std::optional<std::size_t> producer_of(const Region& region, std::size_t before, ValueId v) {

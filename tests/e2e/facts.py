@@ -119,6 +119,28 @@ class Facts:
             return f"{where}: bytes sent and received differ"
         return None
 
+    # A product of matrices that are stored tile by tile is one product like that of plain ones: no check of the storage at run time, no other
+    # kernel, the same flops, and bytes within a tenth.
+    def test_tile_major_products_are_plain_products(self):
+        tiled = ("param n: i64 = 1000;\nparam t: i64 = 10;\nparam b: i64 = 100;\nstorage tiled(t, b) {{ stored[t, t, b, b]; "
+                 "to[i, j] = (i / b, j / b, i % b, j % b); from[io, jo, ii, ji] = (io * b + ii, jo * b + ji); }}\n"
+                 "input A: f64[{0}, {0}] storage tiled({1}, b);\ninput B: f64[{0}, {0}] storage tiled({1}, b);\n"
+                 "let C: f64[{0}, {0}] storage tiled({1}, b) = A @ B;\noutput C;\n")
+        programs = {"plain": "param n: i64 = 1000;\ninput A: f64[n, n];\ninput B: f64[n, n];\nlet C = A @ B;\noutput C;\n",
+                    "tiles": tiled.format("t * b", "t"), "quotients": tiled.format("n", "n / b")}
+        totals = {}
+        for (name, text), ranks in itertools.product(programs.items(), (1, 4)):
+            path = self.work / f"product_of_{name}.tdsl"
+            path.write_text(text)
+            rows = [r for r in self.explain(path, "-n", ranks, "--threads", 1)["statements"] if r["kind"] != "collect"]
+            if [r["kind"] for r in rows] != ["load", "load", "contraction"]:
+                raise Failed(f"{name} on {ranks} ranks: {[(r['name'], r['kind']) for r in rows]}")
+            totals[name, ranks] = [sum(r["predicted"][of] for r in rows) for of in ("flops_max", "bytes_received_max")]
+            flops, received = totals["plain", ranks]
+            if totals[name, ranks][0] != flops or totals[name, ranks][1] > 1.1 * received:
+                raise Failed(f"{name} on {ranks} ranks: {totals[name, ranks]} flops and bytes, plain {flops} and {received}")
+        return str(totals)
+
     # Simulated nodes on one host: a node receives what its part of the grid needs, all counts are as predicted, and
     # results are bit-identical.
     def test_nodes_change_ways_and_no_bits(self):
