@@ -140,12 +140,11 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   return plans;
 }
 
-/// Plans of the schedule, followed by those of other schedules.
+/// Plans of the schedule, followed by those of other schedules. A schedule that is requested runs, or there is no run.
 ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   ProgramPlans plans =
       plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);
-  if (!plans.refused.empty())
-    plans.warnings.push_back("--schedule=" + plans.refused + "; every operation is planned by itself");
+  if (!plans.refused.empty()) refuse_plan("--schedule=" + plans.refused);
   return plans;
 }
 

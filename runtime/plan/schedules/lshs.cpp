@@ -327,7 +327,7 @@ class Lshs {
 
 /// In NumS the user gives the node grid; here it is all nodes in one dimension or in two near-equal ones, whichever is
 /// cheaper.
-Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) {
   const bool in_nodes =
       inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
   const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
@@ -339,7 +339,7 @@ Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index
   double least = 0;
   for (const std::vector<Index>& grid : grids) {
     try {
-      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks * blocks.per_rank}, blocks.most_tasks);
       schedule_lshs(region, {grid, workers}, workflow);
       const auto plan = std::make_shared<const PlanValue>(plan_of(region, inputs, workflow, schedules::kLshs.name));
       const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, plan).seconds;

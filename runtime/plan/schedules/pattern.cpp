@@ -199,8 +199,8 @@ class PatternSchedule {
   Index single_blocks_ = 0;
 };
 
-Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) {
+  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks * blocks.per_rank}, blocks.most_tasks);
   schedule_pattern(region, inputs, workflow);
   return workflow;
 }

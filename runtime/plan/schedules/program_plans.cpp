@@ -56,7 +56,7 @@ constexpr std::size_t kManyOperations = 200;
 /// The requested plans, in the order of the schedules.
 ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Schedule* asked, Compare others) {
   ProgramPlans plans;
-  Planning planning{region, inputs, kWorkflowTasks, others == Compare::kAll};
+  Planning planning{region, inputs, true, others == Compare::kAll};
   for (const Schedule* schedule : all_schedules()) {
     if (schedule != asked && others == Compare::kNothing) continue;
     // Under --reproducible, choosing owners must not change cuts; only the greedy plan is known to preserve them.
@@ -65,8 +65,11 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Sch
       continue;
     }
     try {
-      planning.most_tasks = schedule == asked ? kWorkflowTasks : kAutoTasks;
-      if (std::optional<Alternative> found = found_by(*schedule, planning))
+      planning.asked = schedule == asked;
+      // Without decisions there is nothing to choose: every operation has one place.
+      if (planning.asked)
+        plans.alternatives.push_back(plan_by(*schedule, planning));
+      else if (std::optional<Alternative> found = found_by(*schedule, planning))
         plans.alternatives.push_back(std::move(*found));
     } catch (const NoPlan& none) {
       plans.left_out.push_back(std::string(schedule->name) + ": " + none.what());
@@ -80,16 +83,6 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Sch
 /// The alternative of a schedule, or the end iterator.
 std::vector<Alternative>::iterator named(std::vector<Alternative>& all, const Schedule& schedule) {
   return std::ranges::find_if(all, [&](const Alternative& a) { return a.name == schedule.name; });
-}
-
-std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
-
-std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
-  if (!in_window(plan.price, inputs))
-    return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
-  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " +
-         whole_bytes(memory_limit(region, inputs)) +
-         (inputs.memory > 0 ? " of --memory" : " that are a rank's share and some more (--memory sets another limit)");
 }
 
 }  // namespace
@@ -124,16 +117,7 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const 
     chosen = choose();
     if (few.sample >= well.sample) break;
   }
-  if (!free && (chosen == all.end() || !chosen->fits)) {
-    if (named(all, schedules::kGreedy) == all.end()) all.push_back(plan_by(schedules::kGreedy, region, inputs));
-    const auto greedy = named(all, schedules::kGreedy);
-    chosen = named(all, *schedule);
-    if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
-    if (!plans.refused.empty()) {
-      chosen = greedy;
-      price_well(*greedy);
-    }
-  }
+  if (chosen == all.end()) return plans;  // it is refused
   std::rotate(all.begin(), chosen, chosen + 1);
   plans.note = all.front().note;
   return plans;

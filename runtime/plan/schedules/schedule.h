@@ -25,12 +25,18 @@ struct Alternative {
   std::string note{};     ///< how it was found
 };
 
+/// Blocks of a task workflow.
+struct BlockRequest {
+  Index most_tasks = kWorkflowTasks;  ///< limit of the workflow
+  Index per_rank = 1;                 ///< approximate number of a source's blocks per rank, without --tile
+};
+
 /// A region to plan, and results that schedules share.
 struct Planning {
   const Region& region;
   const PlanInputs& inputs;
-  Index most_tasks = kWorkflowTasks;  ///< limit of a task workflow
-  bool compares = false;              ///< all schedules run, in order: the search also linearises
+  bool asked = true;      ///< the schedule was requested, not only compared: it adapts its blocks to the limits
+  bool compares = false;  ///< all schedules run, in order: the search also linearises
   std::optional<FoundPlan> searched{};
   std::optional<PlanValue> linearised{};  ///< by the search, if `compares`
 };
@@ -43,7 +49,7 @@ struct Schedule {
   /// The priced plan; nothing if there is none.
   std::optional<Alternative> (*plan)(Planning& planning);
   /// The task workflow with a rank for every task: the schedule places tasks instead of layouts.
-  Workflow (*workflow)(const Region& region, const PlanInputs& inputs, Index most_tasks) = nullptr;
+  Workflow (*workflow)(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) = nullptr;
   bool whole = true;  ///< plans the whole program before it runs, under cuts that depend on ranks
 };
 
@@ -69,15 +75,17 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
 /// True for `auto` and for schedules that plan the whole program.
 [[nodiscard]] inline bool plans_whole(const Schedule* schedule) { return schedule == nullptr || schedule->whole; }
 
-/// True if the largest step fits in the window.
-[[nodiscard]] bool in_window(const PlanPrice& price, const PlanInputs& inputs);
+/// Bytes by which a plan exceeds --memory, or its largest step --window; 0 if it fits or neither is given. A rank's
+/// share (memory_limit) is a preference among plans, not a limit.
+[[nodiscard]] double excess_of(const Alternative& plan, const PlanInputs& inputs);
 
 /// A plan (null: every operation individually) with its predicted cost and memory.
 [[nodiscard]] Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note,
                                 const Region& region, const PlanInputs& inputs);
 /// The same for a plan that a schedule found; a plan without decisions becomes null.
 [[nodiscard]] Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, const Planning& planning);
-/// The schedule's priced plan; nothing if there is none. Throws NoPlan.
+/// The schedule's priced plan; nothing if there is none. A requested schedule of tasks cuts sources into smaller blocks
+/// while its plan exceeds --memory or --window. Throws NoPlan.
 [[nodiscard]] std::optional<Alternative> found_by(const Schedule& schedule, Planning& planning);
 
 /// The index of the fastest plan. Among those within 1 % of the fastest, the one that receives least wins, then the one
@@ -89,9 +97,11 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
                                                        std::optional<FoundPlan>& searched);
 
 /// The plan of one schedule, priced; without decisions if there is none. Throws NoPlan.
+[[nodiscard]] Alternative plan_by(const Schedule& schedule, Planning& planning);
 [[nodiscard]] Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs);
 
-/// The task workflow with the schedule's ranks; without ranks (kNobody) if the schedule places no tasks. Throws NoPlan.
+/// The task workflow with the schedule's ranks, in the blocks of its plan; without ranks (kNobody) if the schedule
+/// places no tasks. Throws NoPlan.
 [[nodiscard]] Workflow scheduled_workflow(const Schedule* schedule, const Region& region, const PlanInputs& inputs);
 
 }  // namespace tdsl::plan

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/app/options/machine_file.h"
+#include "runtime/app/run/fitting_start.h"
 #include "runtime/app/session/entry_memory.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
@@ -193,6 +194,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   inputs.memory = options.memory_bytes.value_or(0);
   request.memory_text = options.memory_text;
   inputs.window = options.window_bytes.value_or(0);
+  request.window_text = options.window_text;
   inputs.reproducible = options.reproducible;
   request.plan = plan_request_of(options, front.graph.name);
   request.spill = options.spill != "none";
@@ -251,9 +253,27 @@ struct Written {
   std::string save_plan, plan;
 };
 
+/// A requested schedule that exceeds --memory or --window is an error, as in a run.
+void check_limits(const ReportRequest& request, const PlanReport& report, const codegen::OperationProgram& operations) {
+  const plan::Schedule* const schedule = request.plan.schedule;
+  if (schedule == nullptr || !schedule->whole || request.inputs.ranks == 1) return;
+  const auto file = static_cast<std::size_t>(report.memory.line >> rt::kLineBits);
+  if (!report.fits)
+    throw rt::RunError({operations.files.at(file), rt::line_in(report.memory.line)},
+                       rt::too_little_memory(report.memory, report.memory_limit, request.memory_text) +
+                           rt::other_schedules(request.plan),
+                       rt::ExitCode::kUsage);
+  const plan::Index window = request.inputs.window;
+  if (window > 0 && report.largest_step > window)
+    throw rt::RunError(
+        rt::too_small_window(report.largest_step, window, request.window_text) + rt::other_schedules(request.plan),
+        rt::ExitCode::kUsage);
+}
+
 std::string answer_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                       const ReportRequest& request, const Written& files) {
   PlanReport report = make_report(operations, request);
+  check_limits(request, report, operations);
   if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
   if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
   for (const std::string& text : request.reading) report.notes.push_back({ir::SourceRange{}, text});

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "runtime/app/report/statistics_text.h"
+#include "runtime/check.h"
 #include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/region/memory_need.h"
 #include "runtime/plan/row_counts.h"
@@ -69,9 +70,7 @@ class Reporter : public record::PlanningSink {
     }
     report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
-    for (const std::string& none : plans.left_out) {
-      if (none != plans.refused) note({}, "no plan by " + none);
-    }
+    for (const std::string& none : plans.left_out) note({}, "no plan by " + none);
     if (start.plan != nullptr && !start.plan->at.empty()) impose(std::make_unique<plan::ImposedPlan>(start.plan));
   }
 
@@ -308,7 +307,9 @@ bool fits_on(const codegen::OperationProgram& program, ReportRequest request, st
   try {
     static_cast<void>(report_of(program, request));
     return true;
-  } catch (const Misfit&) { return false; }
+  } catch (const Misfit&) { return false; } catch (const rt::RunError&) {
+    return false;  // the requested schedule has no plan for these ranks
+  }
 }
 
 /// The smallest larger number of ranks on which the program fits. Nodes remain full.

@@ -80,6 +80,7 @@ struct ReportRequest {
   plan::PlanInputs inputs;
   plan::PlanRequest plan;
   std::string memory_text;   ///< --memory as given
+  std::string window_text;   ///< --window as given
   std::string why;           ///< name or number of a site whose candidate values are requested
   bool predictions = false;  ///< as text, for `tdslc compare`
   bool time_plan = false;
