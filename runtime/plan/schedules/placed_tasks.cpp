@@ -60,19 +60,6 @@ std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
   return counts;
 }
 
-/// A layout with these block owners, row-major.
-Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions, Index ranks) {
-  Layout layout;
-  layout.cut.resize(dimensions);
-  layout.home = owners.empty() ? 0 : owners.front();
-  const bool one = std::ranges::all_of(owners, [&](std::int32_t owner) { return owner == layout.home; });
-  if (!one) {
-    layout.map = block_map(std::move(blocks), std::move(owners), ranks);
-    layout.home = 0;
-  }
-  return layout;
-}
-
 /// Converts the tasks of one operation into a decision.
 class SiteTasks {
  public:
@@ -87,7 +74,7 @@ class SiteTasks {
     }
     const std::vector<Index> blocks = block_counts(tasks_.cut.out);
     const auto lies = [&](std::vector<std::int32_t> of_blocks) {
-      return text_of(layout_by(blocks, std::move(of_blocks), op_.shape.size(), ranks_), result_names(op_));
+      return text_of(block_layout(blocks, std::move(of_blocks), op_.shape.size(), ranks_), result_names(op_));
     };
     Decision decision{name_of(op_.op_class), op_.name, lies(owners), {}, {}};
     if (!may_split(op_)) return decision;
@@ -161,7 +148,7 @@ class SiteTasks {
       for (std::size_t l = 0; l < parts.size(); ++l) block = block * panels[l] + at[l] * (panels[l] / parts[l]);
       owners.push_back(processes[static_cast<std::size_t>(block)]);
     }
-    return layout_by(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
+    return block_layout(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
   }
 
   const Op& op_;
@@ -171,6 +158,18 @@ class SiteTasks {
 };
 
 }  // namespace
+
+Layout block_layout(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions, Index ranks) {
+  Layout layout;
+  layout.cut.resize(dimensions);
+  layout.home = owners.empty() ? 0 : owners.front();
+  const bool one = std::ranges::all_of(owners, [&](std::int32_t owner) { return owner == layout.home; });
+  if (!one) {
+    layout.map = block_map(std::move(blocks), std::move(owners), ranks);
+    layout.home = 0;
+  }
+  return layout;
+}
 
 PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow, std::string schedule) {
   std::map<int, std::size_t> heaviest;

@@ -32,6 +32,10 @@ class TaskLoads {
       arrived_;  ///< blocks already received for the current operation, per process
 };
 
+/// A layout with these block owners, row-major, for a space of this many dimensions; `home R` if all are on one rank.
+[[nodiscard]] Layout block_layout(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions,
+                                  Index ranks);
+
 /// A scheduled workflow as a plan: every site follows the heaviest of its operations, the last among equals. Results
 /// are placed where the tasks that create their blocks ran; as a cyclic map if possible, else by an owner table.
 /// Applies that ran elsewhere compute partial results: each reduce label is split into the fewest equal runs of blocks

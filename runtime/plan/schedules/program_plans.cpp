@@ -23,6 +23,7 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
 }
 
 bool places_tasks(const Alternative& a) { return schedule_named(a.name)->workflow != nullptr; }
+bool is_baseline(const Alternative& a) { return schedule_named(a.name)->baseline; }
 
 /// The choice of `auto`. Task schedules may give every block a different owner, and many small messages, whose
 /// latencies the engine hides but the model adds up: they are chosen only if they also receive and hold no more than
@@ -30,7 +31,9 @@ bool places_tasks(const Alternative& a) { return schedule_named(a.name)->workflo
 /// which the model ignores.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
   std::vector<std::size_t> regular, rest;
-  for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    if (!is_baseline(alternatives[k])) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
+  }
   if (regular.empty()) return best_of(alternatives);
   std::vector<Alternative> few;
   for (const std::size_t k : regular) few.push_back(alternatives[k]);
@@ -56,9 +59,10 @@ constexpr std::size_t kManyOperations = 200;
 /// The requested plans, in the order of the schedules.
 ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Schedule* asked, Compare others) {
   ProgramPlans plans;
-  Planning planning{region, inputs, true, others == Compare::kAll};
+  Planning planning{region, inputs};
   for (const Schedule* schedule : all_schedules()) {
-    if (schedule != asked && others == Compare::kNothing) continue;
+    if (schedule != asked && (others == Compare::kNothing || (schedule->baseline && others == Compare::kChoices)))
+      continue;
     // Under --reproducible, choosing owners must not change cuts; only the greedy plan is known to preserve them.
     if (inputs.reproducible && schedule->whole) {
       if (schedule == asked) plans.refused = std::string(schedule->name) + ": not supported with --reproducible";
@@ -97,7 +101,8 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const 
   PlanInputs few = inputs, well = inputs;
   if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
   if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
-  ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
+  ProgramPlans plans =
+      price_all(region, few, schedule, free && others == Compare::kNothing ? Compare::kChoices : others);
   std::vector<Alternative>& all = plans.alternatives;
   std::set<std::string> priced;  // on all sampled ranks
   const auto price_well = [&](Alternative& a) {

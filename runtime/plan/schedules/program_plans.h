@@ -20,7 +20,8 @@ struct ProgramPlans {
   std::string refused;                ///< why the requested schedule has no plan; empty: it has, and it comes first
 };
 
-enum class Compare : std::uint8_t { kNothing, kAll };
+/// Schedules planned in addition to the requested one: none, those that `auto` chooses from, all.
+enum class Compare : std::uint8_t { kNothing, kChoices, kAll };
 
 /// Plans a region by the schedule. Null (`auto`) compares all schedules and puts the cheapest that fits first (those
 /// that place tasks only if they also receive and hold no more than the others, steps included); if none fits, the one

@@ -11,8 +11,8 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array kSchedules{&schedules::kSearch, &schedules::kEinDecomp, &schedules::kPattern, &schedules::kLshs,
-                                &schedules::kGreedy};
+constexpr std::array kSchedules{&schedules::kSearch,  &schedules::kEinDecomp, &schedules::kSqrt,
+                                &schedules::kPattern, &schedules::kLshs,      &schedules::kGreedy};
 
 /// Plans whose predicted times differ by less than this factor count as equally fast; the one with fewer bytes wins.
 constexpr double kAsFast = 1.01;

@@ -35,10 +35,8 @@ struct BlockRequest {
 struct Planning {
   const Region& region;
   const PlanInputs& inputs;
-  bool asked = true;      ///< the schedule was requested, not only compared: it adapts its blocks to the limits
-  bool compares = false;  ///< all schedules run, in order: the search also linearises
+  bool asked = true;  ///< the schedule was requested, not only compared: it adapts its blocks to the limits
   std::optional<FoundPlan> searched{};
-  std::optional<PlanValue> linearised{};  ///< by the search, if `compares`
 };
 
 /// A strategy for planning a region: exactly one of the two functions is set. Both throw NoPlan with the reason if the
@@ -50,13 +48,15 @@ struct Schedule {
   std::optional<Alternative> (*plan)(Planning& planning);
   /// The task workflow with a rank for every task: the schedule places tasks instead of layouts.
   Workflow (*workflow)(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) = nullptr;
-  bool whole = true;  ///< plans the whole program before it runs, under cuts that depend on ranks
+  bool whole = true;      ///< plans the whole program before it runs, under cuts that depend on ranks
+  bool baseline = false;  ///< of a paper, for comparison: `auto` does not take it
 };
 
 /// The schedules; a null pointer to a schedule denotes `auto`, the best of all.
 namespace schedules {
 extern const Schedule kSearch;     ///< jointly optimal layouts (region/plan_search.h)
-extern const Schedule kEinDecomp;  ///< the same layouts, decided path by path: EinDecomp's linearisation, exact costs
+extern const Schedule kEinDecomp;  ///< EinDecomp's partition vectors by its own costs (einsum_costs.h)
+extern const Schedule kSqrt;       ///< EinDecomp's baseline: every label cut into as many parts
 extern const Schedule kPattern;    ///< TensorPlanner's patterns of tasks (pattern.h)
 extern const Schedule kLshs;       ///< NumS's simulated loads (lshs.h)
 extern const Schedule kGreedy;     ///< every operation individually, when it is recorded

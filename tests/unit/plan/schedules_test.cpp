@@ -222,6 +222,7 @@ std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, co
   return {};
 }
 
+/// Those that `auto` chooses from.
 constexpr std::array kAll = {&schedules::kSearch, &schedules::kEinDecomp, &schedules::kPattern, &schedules::kLshs,
                              &schedules::kGreedy};
 
@@ -258,6 +259,31 @@ void compare(const std::string& name, const Region& region, Index ranks) {
 }
 
 }  // namespace
+
+// --- eindecomp -------------------------------------------------------------------------------------------------------
+
+TEST_CASE("eindecomp: partition vectors as decisions") {
+  PlanInputs inputs = bytes_only(4, 1.2);
+  // A long inner label: the vector cuts it, and the first caller of the block combines.
+  const Alternative inner = plan_by(schedules::kEinDecomp, product(40, 40000, 40), inputs);
+  CHECK(inner.plan->at.at(3).work == "cyclic 1x1x4 on 1x1x4");
+  CHECK(inner.plan->at.at(3).result == "home 0");
+  const Alternative long_inner = plan_by(schedules::kEinDecomp, product(4000, 6000, 2000), inputs);
+  CHECK(long_inner.plan->at.at(3).work == "cyclic 2x1x2 on 2x1x2");
+  CHECK(long_inner.plan->at.at(3).result == "cyclic 2x1 on 2x2");
+  const Alternative square = plan_by(schedules::kEinDecomp, product(4000, 4000, 4000), inputs);
+  CHECK(square.plan->at.at(3).work == "cyclic 2x2 on 2x2");
+  CHECK(square.plan->at.at(3).result == "");
+  const Alternative sqrt = plan_by(schedules::kSqrt, product(4000, 4000, 4000), inputs);
+  CHECK(sqrt.plan->at.at(3).work == "cyclic 2x2 on 2x2");
+  // A power of two of seven ranks, and whole tiles.
+  inputs.ranks = 7;
+  inputs.tile = {1000};
+  const Region region = product(3000, 3000, 3000);
+  const PlanValue plan = *plan_by(schedules::kEinDecomp, region, inputs).plan;
+  CHECK(plan.ranks == 7);
+  CHECK(not_as_planned(region, inputs, plan) == "");
+}
 
 TEST_CASE("schedules: every plan is realised as it says, and the cheapest that fits is chosen") {
   compare("newton", newton(20000, 32, 5), 4);
@@ -337,7 +363,7 @@ TEST_CASE("schedules: the one that was asked for comes first, the others behind 
   for (const Schedule* schedule : kAll) {
     CAPTURE(schedule->name);
     const ProgramPlans plans = plan_program(newton(2000, 32, 5), inputs, schedule, Compare::kAll);
-    REQUIRE(plans.alternatives.size() == kAll.size());
+    REQUIRE(plans.alternatives.size() == all_schedules().size());
     CHECK(plans.alternatives.front().name == schedule->name);
     CHECK(plan_program(newton(2000, 32, 5), inputs, schedule).alternatives.size() == 1);
   }
@@ -360,7 +386,7 @@ TEST_CASE("schedules: nothing to sum, and nothing at all") {
 TEST_CASE("schedules: names") {
   for (const Schedule* schedule : all_schedules()) CHECK(schedule_named(schedule->name) == schedule);
   CHECK(schedule_named("random") == nullptr);
-  CHECK(schedule_names() == "auto, search, eindecomp, pattern, lshs, greedy");
+  CHECK(schedule_names() == "auto, search, eindecomp, sqrt, pattern, lshs, greedy");
 }
 
 TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is not taken") {
