@@ -535,6 +535,20 @@ class Facts:
             if shown.code != 0 or not shown.out.startswith(first):
                 raise Failed(f"{more}: {shown}")
 
+    # The papers' own costs: TRA's table 4 on ten sites, partition vectors, the lower bound and the name of the plan.
+    def test_costs_of_the_papers(self):
+        for sizes, costs in (((40000, 40000, 40000), ("1.6e+10", "1.6e+10", "1.6e+10")), ((10000, 640000, 10000), ("6.4e+10", "1e+09", "6.4e+10")),
+                             ((80000, 10000, 80000), ("8e+09", "6.4e+10", "8e+09"))):
+            given = [w for d, size in zip("nmk", sizes) for w in ("--set", f"{d}={size}")]
+            text = self.explain("matmul", "-n", 10, *given, "--costs=papers", "--schedule", "eindecomp")["paper_costs"]
+            if "TRA broadcast {}, cross-product {}, replication {}; ".format(*costs) not in text:
+                raise Failed(f"{sizes}: {text}")
+        square = [w for d in "nmk" for w in ("--set", f"{d}=800")]
+        text = self.explain("matmul", "-n", 4, *square, "--costs=papers", "--schedule", "eindecomp")["paper_costs"]
+        wanted = "SUMMA, received 320000, lower bound ", "EinDecomp i:2 j:2 ", "; sqrt ", "EinDecomp: 2.56e+06 in total, the least (a tree)"
+        if any(w not in text for w in wanted):
+            raise Failed(text)
+
     # A nest of an optimiser's step: no value as large as X is stored, and the other variant is reported as slower.
     def test_explain_says_what_kernels_do(self):
         sizes = [w for size in ("n=100000", "d=20", "k=5") for w in ("--set", size)]

@@ -74,6 +74,7 @@ struct CommandLine {
   std::string plan;  ///< predictions in the format of executables
   std::vector<std::string> place;
   std::string why;    ///< explain: the site whose candidate values are shown
+  std::string costs;  ///< explain: `papers`, whose models are shown in addition
   std::string stage;  ///< explain: stage to show instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;

@@ -203,7 +203,9 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
   request.time_plan = line.time_plan;
-  request.plan.always = options.save_plan_file || line.dot || !line.why.empty();
+  request.paper_costs = !line.costs.empty();
+  request.plan.always = options.save_plan_file || line.dot || !line.why.empty() || request.paper_costs;
+  if (request.paper_costs && inputs.ranks == 1) throw UsageError("--costs: one rank receives nothing; give -n");
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;

@@ -13,6 +13,7 @@
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
 #include "runtime/record/start.h"
+#include "tools/tdslc/explain/paper_costs_text.h"
 
 namespace tdsl::tools {
 
@@ -71,6 +72,7 @@ class Reporter : public record::PlanningSink {
     report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
     for (const std::string& none : plans.left_out) note({}, "no plan by " + none);
+    if (request_.paper_costs) region_ = std::move(start.region);
     if (start.plan != nullptr && !start.plan->at.empty()) impose(std::make_unique<plan::ImposedPlan>(start.plan));
   }
 
@@ -79,6 +81,9 @@ class Reporter : public record::PlanningSink {
     report_.largest_step = planner().largest_step();
     report_.memory = planner().needed_memory();
     if (!predictions_.empty()) report_.predictions = predictions_text();
+    if (region_ && !report_.alternatives.empty())
+      report_.paper_costs =
+          paper_costs_text(*region_, request_.inputs, report_.alternatives.front(), received_by_site());
     return std::move(report_);
   }
 
@@ -103,6 +108,14 @@ class Reporter : public record::PlanningSink {
       }
     }
     return rt::statistics_text(run, ranks, predictions_.front(), {false, false});
+  }
+
+  /// Bytes that the busiest rank receives per execution, by site.
+  [[nodiscard]] std::map<int, double> received_by_site() const {
+    std::map<int, double> received;
+    for (const PlanRow& row : report_.rows)
+      received[row.site] += row.summary.max_bytes / static_cast<double>(std::max<std::int64_t>(row.times, 1));
+    return received;
   }
 
   [[nodiscard]] const std::shared_ptr<const plan::PlanValue>& chosen_plan() const {
@@ -257,6 +270,7 @@ class Reporter : public record::PlanningSink {
   std::vector<plan::ResidentBytes> resident_;
   std::vector<rt::Predictions> predictions_;  ///< per rank, if requested
   std::optional<record::BaselineSink> baseline_;
+  std::optional<plan::Region> region_;  ///< for the papers' costs
 };
 
 }  // namespace
