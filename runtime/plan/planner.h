@@ -134,6 +134,8 @@ class Planner {
     double excess = 0;   ///< bytes above the memory limit
     double seconds = 0;  ///< predicted
   };
+  void count_execution(const Op& op);
+  [[nodiscard]] Index execution_of(const Op& op) const;
   [[nodiscard]] Operands operands() const;
   [[nodiscard]] std::optional<Candidate> decided(const Op& op, bool may_split, bool frees_base);
   [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
@@ -166,7 +168,9 @@ class Planner {
   double disk_now_ = 0;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;
-  std::unordered_map<TensorId, Copy> copies_;  ///< kept copies, by original
+  std::unordered_map<int, Index> executions_;           ///< by site, while a plan is imposed
+  std::unordered_map<TensorId, Index> execution_made_;  ///< number of the execution that makes a tensor, if not 0
+  std::unordered_map<TensorId, Copy> copies_;           ///< kept copies, by original
   /// Decisions keyed by everything they depend on, so that later loop iterations reuse them.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

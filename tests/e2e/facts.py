@@ -535,6 +535,15 @@ class Facts:
             if shown.code != 0 or not shown.out.startswith(first):
                 raise Failed(f"{more}: {shown}")
 
+    # A pattern's level offsets hold in loops: over seven iterations on seven ranks all compute alike.
+    def test_patterns_turn_in_loops(self):
+        program = self.work / "iterated.tdsl"
+        program.write_text("input A: f64[n, n];\ninput B: f64[n, n];\nvar X = A;\nfor t in 0..7 { X = X @ B; }\noutput X;\n")
+        plan = self.explain(program, "-n", 7, "--set", "n=7000", "--tile", 1000, "--schedule", "pattern")
+        flops = [rank["predicted"]["flops"] for rank in plan["per_rank"]]
+        if plan["schedule"] != "pattern" or max(flops) > 1.3 * sum(flops) / 7 or min(flops) <= 0:
+            raise Failed(f"{plan['schedule']}: {flops}")
+
     # The papers' own costs: TRA's table 4 on ten sites, partition vectors, the lower bound and the name of the plan.
     def test_costs_of_the_papers(self):
         for sizes, costs in (((40000, 40000, 40000), ("1.6e+10", "1.6e+10", "1.6e+10")), ((10000, 640000, 10000), ("6.4e+10", "1e+09", "6.4e+10")),

@@ -260,6 +260,63 @@ void compare(const std::string& name, const Region& region, Index ranks) {
 
 }  // namespace
 
+// --- loops -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("pattern: decisions in a loop turn with the level, as the workflow says") {
+  RegionWriter r({{'i', 700}, {'k', 700}, {'j', 700}});
+  const TensorId A = r.load("A", "ik"), B = r.load("B", "kj");
+  const int body = r.next_site();
+  const TensorId first = r.op("A", "ij", {{A, "ik"}, {B, "kj"}});
+  r.weigh(6, body);
+  const Region region = r.finish({r.op("A", "ij", {{first, "ik"}, {B, "kj"}})});
+  const PlanInputs inputs = tiled(7, {100});
+  Workflow workflow = workflow_of(region, inputs, {});
+  schedule_pattern(region, inputs, workflow);
+  const PlanValue plan = plan_of(region, inputs, workflow, "pattern");
+  CHECK(plan.at.at(body).work == "cyclic 7x7 on 2x3");
+  CHECK(plan.at.at(body).turn == 1);
+  CHECK(print(plan).find(" \"A\" cyclic 7x7 on 2x3 turn 1\n") != std::string::npos);
+  CHECK(parse_plan(print(plan)) == plan);
+  Planner planner(inputs);
+  planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) (void)planner.plan({{region.ops[k].op}, {}});
+  std::vector<double> flops(7, 0);
+  TensorId now = A;
+  for (std::size_t t = 0; t < 7; ++t) {
+    Op op = region.ops[2].op;
+    op.reads.front().tensor = now;
+    now = op.outputs.front().id = 100 + static_cast<TensorId>(t);
+    for (const auto& planned : planner.plan({{op}, {}}).ops) {
+      if (planned->op.op_class != OpClass::kReduce) continue;
+      const Distribution& space = planned->plan.space;
+      for (Index rank = 0; rank < 7; ++rank) {
+        const Cost cost = cost_of(planned->op, planned->plan, planner.lookup(), rank, inputs.machine, inputs.threads);
+        flops[static_cast<std::size_t>(rank)] += cost.flops.hi;
+        if (t > 1) continue;  // beyond the survey
+        space.for_each_owned(rank, [&](const Coord& tile) {
+          CHECK(workflow.task(workflow.ops[2 + t].result[static_cast<std::size_t>(space.linear(tile))]).process ==
+                rank);
+        });
+      }
+    }
+  }
+  CHECK(planner.unplanned() == 0);
+  const double mean = std::accumulate(flops.begin(), flops.end(), 0.0) / 7;
+  for (const double mine : flops) CHECK(mine == doctest::Approx(mean));
+}
+
+TEST_CASE("layouts: a turned layout has the same blocks on other ranks") {
+  const Mesh mesh = meshes_of(7, 1).front();
+  const auto text = [&](const std::string& layout, Index shift) {
+    return text_of(turned(*parse_layout(layout, {"i", "j"}, mesh), shift, 7), {"i", "j"});
+  };
+  CHECK(text("cyclic 3x4 on 2x3 from 6", 2) == "cyclic 3x4 on 2x3 from 1");
+  CHECK(text("table 2x2: 0 6 3 0", 1) == "table 2x2: 1 0 4 1");
+  CHECK(text("home 6", 1) == "home 0");
+  CHECK(text("i:a", 1) == "i:a");
+  CHECK(text("everywhere", 1) == "everywhere");
+}
+
 // --- eindecomp -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("eindecomp: partition vectors as decisions") {
