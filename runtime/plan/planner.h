@@ -28,12 +28,13 @@ struct PlanInputs {
   Index ranks = 1;
   Index ranks_per_node = 1;  ///< rank r is on node r / ranks_per_node; all ranks: one node
   int threads = 1;
-  std::vector<Index> tile;    ///< --tile: empty: the planner chooses; one number: every edge; else per dimension
-  Index memory = 0;           ///< --memory: limit per rank on the bytes of all blocks; 0: none
-  Index window = 0;           ///< --window in bytes; 0: the rest of the memory budget
-  bool reproducible = false;  ///< tiles, panels and partial results depend on extents alone
-  bool alike = true;          ///< all ranks have identical processors: redundant work gives bitwise equal results
-  double share_cap = 1.2;     ///< without --memory a rank may own this multiple of its share of the live tensors,
+  std::vector<Index> tile;       ///< --tile: empty: the planner chooses; one number: every edge; else per dimension
+  std::vector<Index> node_grid;  ///< --node-grid: the nodes as a grid, for LSHS; empty: it chooses
+  Index memory = 0;              ///< --memory: limit per rank on the bytes of all blocks; 0: none
+  Index window = 0;              ///< --window in bytes; 0: the rest of the memory budget
+  bool reproducible = false;     ///< tiles, panels and partial results depend on extents alone
+  bool alike = true;             ///< all ranks have identical processors: redundant work gives bitwise equal results
+  double share_cap = 1.2;        ///< without --memory a rank may own this multiple of its share of the live tensors,
   Index least_slack = Index{64} << 20;  ///< or its share plus this many bytes
   std::map<int, Housing> homes;         ///< by site, for an operation's results; unlisted ones are stored in memory
   Machine machine;

@@ -219,6 +219,7 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
   app.add_option("--schedule", line.schedule,
                  "Planner (default: auto, the cheapest): " + plan::schedule_names() + "; the totals of all are shown")
       ->type_name("NAME");
+  app.add_option("--node-grid", line.node_grid, "The nodes as a grid, for --schedule=lshs")->type_name("N[xN...]");
   app.add_option(
          "--stage", line.stage,
          "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks "

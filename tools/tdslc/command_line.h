@@ -69,6 +69,7 @@ struct CommandLine {
   std::string memory;
   std::string window;
   std::string schedule;
+  std::string node_grid;
   std::string use_plan;  ///< explain: input and output files
   std::string save_plan;
   std::string plan;  ///< predictions in the format of executables

@@ -260,6 +260,21 @@ void compare(const std::string& name, const Region& region, Index ranks) {
 
 }  // namespace
 
+TEST_CASE("lshs: the user's grid of nodes") {
+  PlanInputs inputs = bytes_only(4, 1.2);
+  const Region region = product(4000, 4000, 4000);
+  const auto owners_of_A = [&](std::vector<Index> grid) {
+    inputs.node_grid = std::move(grid);
+    const Workflow workflow = scheduled_workflow(&schedules::kLshs, region, inputs);
+    return owners_of(workflow, 0);
+  };
+  CHECK(owners_of_A({4, 1}) == hierarchical_layout({4, 1}, {{4, 1}, 1}));
+  CHECK(owners_of_A({1, 4}) == hierarchical_layout({2, 3}, {{1, 4}, 1}));
+  inputs.node_grid = {2, 4};
+  CHECK(plan_program(region, inputs, &schedules::kLshs).refused ==
+        "lshs: --node-grid 2x4 has 8 nodes, but there are 4");
+}
+
 // --- loops -----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("pattern: decisions in a loop turn with the level, as the workflow says") {

@@ -59,6 +59,7 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   add("--memory", line.memory);
   add("--window", line.window);
   add("--schedule", line.schedule);
+  add("--node-grid", line.node_grid);
   if (line.threads) add("--threads", std::to_string(*line.threads));
   add("--plan", line.plan);
   add("--use-plan", line.use_plan);
@@ -191,6 +192,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   inputs.settle_nodes();
   inputs.threads = options.threads.value_or(1);
   inputs.tile = options.tile;
+  inputs.node_grid = options.node_grid;
   inputs.memory = options.memory_bytes.value_or(0);
   request.memory_text = options.memory_text;
   inputs.window = options.window_bytes.value_or(0);
