@@ -19,7 +19,7 @@ namespace {
 
 /// Calls a part of the result per slot in row-major order.
 template <class F>
-void for_each_part(const Parts& parts, F&& f) {
+void for_each_part(const PartitionVector& parts, F&& f) {
   std::vector<Index> at(parts.size(), 0);
   for (bool more = true; more;) {
     f(std::as_const(at));
@@ -34,12 +34,12 @@ void for_each_part(const Parts& parts, F&& f) {
 /// A partition vector as a decision.
 class PartsDecision {
  public:
-  PartsDecision(const Op& op, const PlanInputs& inputs, Parts parts)
+  PartsDecision(const Op& op, const PlanInputs& inputs, PartitionVector parts)
       : op_(op), inputs_(inputs), space_(task_space(op, inputs)), parts_(std::move(parts)) {}
 
   [[nodiscard]] Decision decision() const {
     const std::size_t rank = op_.shape.size();
-    const Parts result(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(rank));
+    const PartitionVector result(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(rank));
     Index summed = 1;
     for (std::size_t s = rank; s < parts_.size(); ++s) summed *= parts_[s];
     const std::string results = text_of(layout(result, summed), result_names(op_));
@@ -55,8 +55,8 @@ class PartsDecision {
   }
 
   /// `apart`: difference between the numbers of neighbouring parts' ranks.
-  [[nodiscard]] Layout layout(const Parts& parts, Index apart) const {
-    Parts blocks;
+  [[nodiscard]] Layout layout(const PartitionVector& parts, Index apart) const {
+    PartitionVector blocks;
     for (std::size_t s = 0; s < parts.size(); ++s) blocks.push_back(blocks_along(s, parts[s]));
     std::vector<std::int32_t> owners;
     for_each_part(blocks, [&](const std::vector<Index>& at) {
@@ -70,11 +70,11 @@ class PartsDecision {
   const Op& op_;
   const PlanInputs& inputs_;
   counting::CutSpace space_;
-  Parts parts_;
+  PartitionVector parts_;
 };
 
 /// A plan with these partition vectors, one per site.
-PlanValue plan_of_parts(const Planning& planning, const EinsumCosts& costs, const std::vector<Parts>& parts) {
+PlanValue plan_of_parts(const Planning& planning, const EinsumCosts& costs, const std::vector<PartitionVector>& parts) {
   PlanValue plan;
   plan.region = planning.region.hash;
   plan.ranks = planning.inputs.ranks;
@@ -100,9 +100,9 @@ std::optional<Alternative> by_squares(Planning& planning) {
   const EinsumCosts costs(planning.region, planning.inputs, planning.inputs.ranks);
   Index side = 1;
   while ((side + 1) * (side + 1) <= planning.inputs.ranks) ++side;
-  std::vector<Parts> parts;
+  std::vector<PartitionVector> parts;
   for (const EinsumSite& site : costs.sites()) {
-    Parts mine = EinsumCosts::square(site, side);
+    PartitionVector mine = EinsumCosts::square(site, side);
     const auto result = mine.begin() + static_cast<std::ptrdiff_t>(site.einsum.result);
     const bool spread = std::any_of(mine.begin(), result, [](Index d) { return d > 1; });
     int labels = planning.region.ops[site.op].op.most_split_labels();

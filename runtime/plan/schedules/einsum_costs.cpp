@@ -27,9 +27,11 @@ double product(const std::vector<Index>& numbers) {
 }
 
 /// Elements of a block, a fraction where parts do not divide an extent.
-double block(const std::vector<Index>& extents, const Parts& parts) { return product(extents) / product(parts); }
+double block(const std::vector<Index>& extents, const PartitionVector& parts) {
+  return product(extents) / product(parts);
+}
 
-Parts within(Parts parts, const std::vector<Index>& extents) {
+PartitionVector within(PartitionVector parts, const std::vector<Index>& extents) {
   for (std::size_t s = 0; s < parts.size(); ++s)
     parts[s] = std::min(parts[s], s < extents.size() ? std::max<Index>(extents[s], 1) : 1);
   return parts;
@@ -48,15 +50,15 @@ int slot_of_label(const Op& op, int label) {
 /// Shapes of tensors by number.
 using Shapes = std::unordered_map<TensorId, std::vector<Index>>;
 
-Einsum einsum_of(const Op& op, const Shapes& shapes) {
-  Einsum einsum;
+EinsumExpression einsum_of(const Op& op, const Shapes& shapes) {
+  EinsumExpression einsum;
   einsum.extents = op.shape;
   einsum.result = op.shape.size();
   for (const ReduceLabel& r : op.reduce) einsum.extents.push_back(op.labels[idx(r.label)].range.size());
   for (const Access& access : op.reads) {
     const auto shape = shapes.find(access.tensor);
     if (shape == shapes.end()) continue;
-    Einsum::Operand operand{access.tensor, shape->second, {}};
+    EinsumExpression::Operand operand{access.tensor, shape->second, {}};
     for (const DimAccess& dim : access.dims) {
       const bool follows = !dim.whole && dim.terms.size() == 1;
       operand.slots.push_back(follows ? slot_of_label(op, dim.terms.front().label) : -1);
@@ -73,7 +75,7 @@ std::vector<Index> most_parts(const Op& op, const PlanInputs& inputs) {
   return most;
 }
 
-bool can_run(const Op& op, const PlanInputs& inputs, const Parts& parts) {
+bool can_run(const Op& op, const PlanInputs& inputs, const PartitionVector& parts) {
   const counting::CutSpace space = task_space(op, inputs);
   int split = 0;
   for (std::size_t s = op.shape.size(); s < parts.size(); ++s) {
@@ -88,7 +90,8 @@ bool is_expression(const Op& op) {
   return !is_fixed(op) && !op.is_source() && op.base < 0 && op.op_class != OpClass::kLoop && !op.is_one_task();
 }
 
-void append_viable(const std::vector<Index>& most, Index calls, Parts& parts, std::vector<Parts>& all) {
+void append_viable(const std::vector<Index>& most, Index calls, PartitionVector& parts,
+                   std::vector<PartitionVector>& all) {
   const std::size_t s = parts.size();
   if (s == most.size()) {
     if (calls == 1) all.push_back(parts);
@@ -104,27 +107,28 @@ void append_viable(const std::vector<Index>& most, Index calls, Parts& parts, st
 
 }  // namespace
 
-double Einsum::calls(const Parts& d) { return product(d); }
+double EinsumExpression::calls(const PartitionVector& d) { return product(d); }
 
-Parts Einsum::parts_of(const Operand& operand, const Parts& d) {
-  Parts parts;
+PartitionVector EinsumExpression::parts_of(const Operand& operand, const PartitionVector& d) {
+  PartitionVector parts;
   for (const int slot : operand.slots) parts.push_back(slot < 0 ? 1 : d[idx(slot)]);
   return parts;
 }
 
-double Einsum::join_cost(const Parts& d) const {
+double EinsumExpression::join_cost(const PartitionVector& d) const {
   double elements = 0;
   for (const Operand& operand : operands) elements += block(operand.extents, parts_of(operand, d));
   return calls(d) * elements;
 }
 
-double Einsum::aggregation_cost(const Parts& d) const {
+double EinsumExpression::aggregation_cost(const PartitionVector& d) const {
   const auto split = d.begin() + static_cast<std::ptrdiff_t>(result);
   const std::vector<Index> made(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(result));
   return (product({split, d.end()}) - 1) * product(made);
 }
 
-double repartition_cost(const std::vector<Index>& extents, const Parts& producer, const Parts& consumer) {
+double repartition_cost(const std::vector<Index>& extents, const PartitionVector& producer,
+                        const PartitionVector& consumer) {
   double all = 1, made = 1, wanted = 1, common = 1;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const auto n = static_cast<double>(extents[d]);
@@ -138,9 +142,9 @@ double repartition_cost(const std::vector<Index>& extents, const Parts& producer
   return (wanted / common - 1) * (all / wanted) * (wanted + made) + (made != common ? made * all / wanted : 0);
 }
 
-std::vector<Parts> viable_parts(const std::vector<Index>& most, Index calls) {
-  std::vector<Parts> all;
-  Parts parts;
+std::vector<PartitionVector> viable_parts(const std::vector<Index>& most, Index calls) {
+  std::vector<PartitionVector> all;
+  PartitionVector parts;
   append_viable(most, calls, parts, all);
   return all;
 }
@@ -165,12 +169,13 @@ void EinsumCosts::add_sites(const Region& region, const PlanInputs& inputs, Inde
     EinsumSite mine{site, k, einsum_of(op, shapes), most_parts(op, inputs), {}};
     for (Index calls = processors; mine.viable.empty() && calls > 1; calls /= 2) {
       mine.viable = viable_parts(mine.most, calls);
-      std::erase_if(mine.viable, [&](const Parts& parts) { return !can_run(op, inputs, parts); });
+      std::erase_if(mine.viable, [&](const PartitionVector& parts) { return !can_run(op, inputs, parts); });
     }
     if (mine.viable.empty()) continue;  // a single element
     if (mine.viable.size() > kMostVectors) {
-      std::stable_sort(mine.viable.begin(), mine.viable.end(),
-                       [&](const Parts& a, const Parts& b) { return mine.einsum.cost(a) < mine.einsum.cost(b); });
+      std::stable_sort(mine.viable.begin(), mine.viable.end(), [&](const PartitionVector& a, const PartitionVector& b) {
+        return mine.einsum.cost(a) < mine.einsum.cost(b);
+      });
       mine.viable.resize(kMostVectors);
     }
     network_.add_variable(static_cast<int>(mine.viable.size()));
@@ -194,28 +199,28 @@ void EinsumCosts::add_costs(const Region& region) {
     const auto variable = variable_of.find(op.site);
     if (variable == variable_of.end() || !is_expression(op)) continue;
     const int v = variable->second;
-    const Einsum einsum = einsum_of(op, shapes);
-    std::vector<Parts> vectors;
-    for (const Parts& parts : sites_[idx(v)].viable) vectors.push_back(within(parts, einsum.extents));
+    const EinsumExpression einsum = einsum_of(op, shapes);
+    std::vector<PartitionVector> vectors;
+    for (const PartitionVector& parts : sites_[idx(v)].viable) vectors.push_back(within(parts, einsum.extents));
     std::vector<double> own;
-    for (const Parts& parts : vectors) own.push_back(recorded.weight * einsum.cost(parts));
-    for (const Einsum::Operand& operand : einsum.operands) {
+    for (const PartitionVector& parts : vectors) own.push_back(recorded.weight * einsum.cost(parts));
+    for (const EinsumExpression::Operand& operand : einsum.operands) {
       const auto made = maker.find(operand.tensor);
       if (made == maker.end()) continue;
       const int u = made->second;
-      const auto moved = [&](const Parts& by, const Parts& to) {
-        const Parts producer =
+      const auto moved = [&](const PartitionVector& by, const PartitionVector& to) {
+        const PartitionVector producer =
             within({by.begin(), by.begin() + static_cast<std::ptrdiff_t>(operand.extents.size())}, operand.extents);
-        return recorded.weight *
-               repartition_cost(operand.extents, producer, within(Einsum::parts_of(operand, to), operand.extents));
+        return recorded.weight * repartition_cost(operand.extents, producer,
+                                                  within(EinsumExpression::parts_of(operand, to), operand.extents));
       };
       if (u == v) {  // carried by a loop
         for (std::size_t s = 0; s < own.size(); ++s) own[s] += moved(sites_[idx(u)].viable[s], vectors[s]);
         continue;
       }
       std::vector<double> table;
-      for (const Parts& by : sites_[idx(u)].viable) {
-        for (const Parts& to : vectors) table.push_back(moved(by, to));
+      for (const PartitionVector& by : sites_[idx(u)].viable) {
+        for (const PartitionVector& to : vectors) table.push_back(moved(by, to));
       }
       network_.add(u, v, std::move(table));
       arcs_.push_back({u, v});
@@ -256,13 +261,13 @@ PartsChoice EinsumCosts::cheapest() const {
   return choice;
 }
 
-Parts EinsumCosts::square(const EinsumSite& site, Index side) {
-  Parts parts;
+PartitionVector EinsumCosts::square(const EinsumSite& site, Index side) {
+  PartitionVector parts;
   for (const Index most : site.most) parts.push_back(std::min(side, most));
   return parts;
 }
 
-std::string text_of(const Parts& parts, const std::vector<std::string>& names) {
+std::string text_of(const PartitionVector& parts, const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t s = 0; s < parts.size(); ++s) text += (s > 0 ? " " : "") + names[s] + ":" + std::to_string(parts[s]);
   return text;

@@ -14,10 +14,10 @@
 namespace tdsl::plan {
 
 /// A partition vector: numbers of parts per slot of a task space (result dimensions, then reduce labels).
-using Parts = std::vector<Index>;
+using PartitionVector = std::vector<Index>;
 
 /// An operation as an expression Z = agg(join(X, Y, ..)).
-struct Einsum {
+struct EinsumExpression {
   struct Operand {
     TensorId tensor = -1;
     std::vector<Index> extents;
@@ -28,35 +28,37 @@ struct Einsum {
   std::vector<Operand> operands;
 
   /// The product of the parts: the number of kernel calls.
-  [[nodiscard]] static double calls(const Parts& d);
+  [[nodiscard]] static double calls(const PartitionVector& d);
   /// Elements of all blocks that the calls read.
-  [[nodiscard]] double join_cost(const Parts& d) const;
+  [[nodiscard]] double join_cost(const PartitionVector& d) const;
   /// Elements of partial results that are moved to be combined.
-  [[nodiscard]] double aggregation_cost(const Parts& d) const;
-  [[nodiscard]] double cost(const Parts& d) const { return join_cost(d) + aggregation_cost(d); }
+  [[nodiscard]] double aggregation_cost(const PartitionVector& d) const;
+  [[nodiscard]] double cost(const PartitionVector& d) const { return join_cost(d) + aggregation_cost(d); }
   /// Parts of an operand's dimensions.
-  [[nodiscard]] static Parts parts_of(const Operand& operand, const Parts& d);
+  [[nodiscard]] static PartitionVector parts_of(const Operand& operand, const PartitionVector& d);
 };
 
 /// Elements moved from a producer's parts to a consumer's, both per dimension; 0 if they are equal.
-[[nodiscard]] double repartition_cost(const std::vector<Index>& extents, const Parts& producer, const Parts& consumer);
+[[nodiscard]] double repartition_cost(const std::vector<Index>& extents, const PartitionVector& producer,
+                                      const PartitionVector& consumer);
 
 /// All powers of two, at most `most` per slot, whose product is `calls`; the first slots have most parts first, so that
 /// among equally cheap vectors those that combine nothing precede.
-[[nodiscard]] std::vector<Parts> viable_parts(const std::vector<Index>& most, Index calls);
+[[nodiscard]] std::vector<PartitionVector> viable_parts(const std::vector<Index>& most, Index calls);
 
 /// The expression of one site that may be cut.
 struct EinsumSite {
   int site = 0;
   std::size_t op = 0;  ///< its largest operation, in the region
-  Einsum einsum;
-  std::vector<Index> most;    ///< limit on the parts per slot
-  std::vector<Parts> viable;  ///< partition vectors that make as many calls as processors, or as many as extents allow
+  EinsumExpression einsum;
+  std::vector<Index> most;  ///< limit on the parts per slot
+  std::vector<PartitionVector>
+      viable;  ///< partition vectors that make as many calls as processors, or as many as extents allow
 };
 
 /// The cheapest partition vectors, per site.
 struct PartsChoice {
-  std::vector<Parts> parts;
+  std::vector<PartitionVector> parts;
   double cost = 0;
   bool exact = false;  ///< the expressions form trees, which dynamic programming solves; others are linearised
 };
@@ -75,7 +77,7 @@ class EinsumCosts {
   [[nodiscard]] PartsChoice cheapest() const;
   /// Every label of a site, reduced ones too, in `side` parts, or as many as its extent has elements: the paper's
   /// baseline SQRT.
-  [[nodiscard]] static Parts square(const EinsumSite& site, Index side);
+  [[nodiscard]] static PartitionVector square(const EinsumSite& site, Index side);
 
  private:
   void add_sites(const Region& region, const PlanInputs& inputs, Index processors);
@@ -88,6 +90,6 @@ class EinsumCosts {
 };
 
 /// `i:2 k:1 j:2`, in the names of slot_names.
-[[nodiscard]] std::string text_of(const Parts& parts, const std::vector<std::string>& names);
+[[nodiscard]] std::string text_of(const PartitionVector& parts, const std::vector<std::string>& names);
 
 }  // namespace tdsl::plan

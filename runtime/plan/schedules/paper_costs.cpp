@@ -11,7 +11,7 @@ namespace tdsl::plan {
 
 namespace {
 
-bool subscripts(const Einsum::Operand& operand, std::size_t slot) {
+bool subscripts(const EinsumExpression::Operand& operand, std::size_t slot) {
   return std::ranges::find(operand.slots, static_cast<int>(slot)) != operand.slots.end();
 }
 
@@ -32,7 +32,7 @@ double bound_of_any_memory(const ProductSizes& product, double p) {
 }
 
 /// Operations that may lie between two products of a Megatron pair.
-bool is_map(const Einsum& einsum) { return einsum.extents.size() == einsum.result; }
+bool is_map(const EinsumExpression& einsum) { return einsum.extents.size() == einsum.result; }
 
 bool only_columns(const ProductSizes& parts) {
   return parts.columns > 1 && parts.columns == parts.result() * parts.inner;
@@ -41,7 +41,7 @@ bool only_inner(const ProductSizes& parts) { return parts.inner > 1 && parts.res
 
 }  // namespace
 
-std::optional<ProductSizes> product_sizes(const Einsum& einsum, const std::vector<Index>& numbers) {
+std::optional<ProductSizes> product_sizes(const EinsumExpression& einsum, const std::vector<Index>& numbers) {
   if (einsum.operands.size() != 2 || einsum.result == einsum.extents.size()) return std::nullopt;
   ProductSizes sizes;
   for (std::size_t s = 0; s < einsum.extents.size(); ++s) {
@@ -96,10 +96,10 @@ std::string product_name(const ProductSizes& parts) {
   return batch.empty() ? name : batch + ", " + name;
 }
 
-Parts parts_of(const Op& op, const Decision& decision, const Mesh& mesh) {
+PartitionVector parts_of(const Op& op, const Decision& decision, const Mesh& mesh) {
   std::optional<Layout> layout = parse_layout(decision.work, slot_names(op), mesh);
   if (!layout) return {};
-  Parts parts(op.shape.size() + op.reduce.size(), 1);
+  PartitionVector parts(op.shape.size() + op.reduce.size(), 1);
   layout->cut.resize(parts.size());
   const std::optional<BlockMap>& map = layout->map;
   for (std::size_t s = 0; s < parts.size(); ++s) {
@@ -116,11 +116,11 @@ std::map<int, std::string> product_names(const Region& region, const EinsumCosts
     const auto decided = plan.at.find(site.site);
     if (decided == plan.at.end()) continue;
     const Op& op = region.ops[site.op].op;
-    const Parts numbers = parts_of(op, decided->second, plan.mesh);
+    const PartitionVector numbers = parts_of(op, decided->second, plan.mesh);
     if (numbers.empty()) continue;
     std::set<int> behind;
     if (is_map(site.einsum)) {
-      for (const Einsum::Operand& operand : site.einsum.operands) {
+      for (const EinsumExpression::Operand& operand : site.einsum.operands) {
         const auto found = by_columns.find(operand.tensor);
         if (found != by_columns.end()) behind.insert(found->second.begin(), found->second.end());
       }

@@ -24,7 +24,8 @@ struct ProductSizes {
 
 /// The sizes of an expression with two operands and a reduction, whose labels each subscript at least one of them;
 /// `numbers`: per slot, its extents or parts. Nothing for other expressions.
-[[nodiscard]] std::optional<ProductSizes> product_sizes(const Einsum& einsum, const std::vector<Index>& numbers);
+[[nodiscard]] std::optional<ProductSizes> product_sizes(const EinsumExpression& einsum,
+                                                        const std::vector<Index>& numbers);
 
 /// TRA, Table 4: BCAST costs elements x sites, SHUF elements.
 struct TraCosts {
@@ -49,7 +50,7 @@ struct TraCosts {
 [[nodiscard]] std::string product_name(const ProductSizes& parts);
 
 /// The number of ranks along each slot of the operation's task space under a decision; empty if its text is invalid.
-[[nodiscard]] Parts parts_of(const Op& op, const Decision& decision, const Mesh& mesh);
+[[nodiscard]] PartitionVector parts_of(const Op& op, const Decision& decision, const Mesh& mesh);
 
 /// Names of the products of a plan, by site. A product by columns whose result another one, possibly after maps,
 /// consumes as its inner dimension, is `Megatron`, and so is the other one.

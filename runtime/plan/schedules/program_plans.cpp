@@ -56,10 +56,11 @@ constexpr double kNearlyAsFast = 1.1;
 constexpr Index kComparedRanks = 16, kFewRanks = 4;
 constexpr std::size_t kManyOperations = 200;
 
-/// The requested plans, in the order of the schedules.
-ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Schedule* asked, Compare others) {
+/// The requested plans, in the order of the schedules; those that are only compared are priced by `compared`.
+ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const PlanInputs& compared,
+                       const Schedule* asked, Compare others) {
   ProgramPlans plans;
-  Planning planning{region, inputs};
+  Planning requested{region, inputs}, planning{region, compared, false};
   for (const Schedule* schedule : all_schedules()) {
     if (schedule != asked && (others == Compare::kNothing || (schedule->baseline && others == Compare::kChoices)))
       continue;
@@ -69,10 +70,9 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Sch
       continue;
     }
     try {
-      planning.asked = schedule == asked;
       // Without decisions there is nothing to choose: every operation has one place.
-      if (planning.asked)
-        plans.alternatives.push_back(plan_by(*schedule, planning));
+      if (schedule == asked)
+        plans.alternatives.push_back(plan_by(*schedule, requested));
       else if (std::optional<Alternative> found = found_by(*schedule, planning))
         plans.alternatives.push_back(std::move(*found));
     } catch (const NoPlan& none) {
@@ -80,7 +80,7 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Sch
       if (schedule == asked) plans.refused = plans.left_out.back();
     }
   }
-  plans.found = std::move(planning.searched);
+  plans.found = std::move(requested.searched ? requested.searched : planning.searched);
   return plans;
 }
 
@@ -102,9 +102,10 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const 
   if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
   if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
   ProgramPlans plans =
-      price_all(region, few, schedule, free && others == Compare::kNothing ? Compare::kChoices : others);
+      price_all(region, inputs, few, schedule, free && others == Compare::kNothing ? Compare::kChoices : others);
   std::vector<Alternative>& all = plans.alternatives;
   std::set<std::string> priced;  // on all sampled ranks
+  if (!free) priced.insert(schedule->name);
   const auto price_well = [&](Alternative& a) {
     if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second)
       a = weigh(a.name, a.plan, a.note, region, well);

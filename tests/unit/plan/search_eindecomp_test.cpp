@@ -33,9 +33,9 @@ EinsumCosts costs_of(const Region& region, Index processors) {
 TEST_CASE("plan/search: EinDecomp's costs of one product") {
   const EinsumCosts sixteen = costs_of(square_product(), 16);
   REQUIRE(sixteen.sites().size() == 1);
-  const Einsum& einsum = sixteen.sites().front().einsum;
+  const EinsumExpression& einsum = sixteen.sites().front().einsum;
   const auto costs = [&](Index i, Index j, Index k) {
-    CHECK(Einsum::calls({i, k, j}) == 16);
+    CHECK(EinsumExpression::calls({i, k, j}) == 16);
     return std::pair(einsum.join_cost({i, k, j}), einsum.aggregation_cost({i, k, j}));
   };
   CHECK(costs(4, 1, 4) == std::pair(512.0, 0.0));
@@ -48,8 +48,8 @@ TEST_CASE("plan/search: EinDecomp's costs of one product") {
   CHECK(viable_parts({8, 8, 8}, 8).size() == 10);
   CHECK(viable_parts(std::vector<Index>(6, 1024), 1024).size() == 3003);
   // Extents limit the parts: 8 x 8 x 8 calls at most.
-  CHECK(costs_of(square_product(), 4096).sites().front().viable == std::vector<Parts>{{8, 8, 8}});
-  CHECK(text_of(Parts{2, 4, 1}, {"i", "k", "j"}) == "i:2 k:4 j:1");
+  CHECK(costs_of(square_product(), 4096).sites().front().viable == std::vector<PartitionVector>{{8, 8, 8}});
+  CHECK(text_of(PartitionVector{2, 4, 1}, {"i", "k", "j"}) == "i:2 k:4 j:1");
 }
 
 TEST_CASE("plan/search: EinDecomp's matrix chain") {
@@ -91,7 +91,7 @@ TEST_CASE("plan/search: EinDecomp counts loops, and results with several readers
   CHECK(choice.cost == doctest::Approx(costs.network().cost([&] {
           Assignment values;
           for (std::size_t v = 0; v < choice.parts.size(); ++v) {
-            const std::vector<Parts>& viable = costs.sites()[v].viable;
+            const std::vector<PartitionVector>& viable = costs.sites()[v].viable;
             values.push_back(static_cast<int>(std::ranges::find(viable, choice.parts[v]) - viable.begin()));
           }
           return values;

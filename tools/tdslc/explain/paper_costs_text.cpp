@@ -44,7 +44,7 @@ class PaperCosts {
     const std::optional<plan::ProductSizes> product = plan::product_sizes(site.einsum, site.einsum.extents);
     text += product ? product_line(site, op, *product) : fmt::format("received {}\n", elements(received_by(site, op)));
     text += fmt::format("         EinDecomp {}", vector_text(site, op, choice_.parts[v]));
-    if (const plan::Parts mine = parts_of_plan(site, op); !mine.empty())
+    if (const plan::PartitionVector mine = parts_of_plan(site, op); !mine.empty())
       text += fmt::format("; this plan {}", vector_text(site, op, mine));
     text += fmt::format("; sqrt {}\n", vector_text(site, op, plan::EinsumCosts::square(site, side_)));
     if (!product) return text;
@@ -69,15 +69,16 @@ class PaperCosts {
 
   /// `i:2 j:2 k:1: join 1.28e+08, aggregation 0`
   [[nodiscard]] static std::string vector_text(const plan::EinsumSite& site, const plan::Op& op,
-                                               const plan::Parts& parts) {
+                                               const plan::PartitionVector& parts) {
     return fmt::format("{}: join {}, aggregation {}", plan::text_of(parts, plan::slot_names(op)),
                        elements(site.einsum.join_cost(parts)), elements(site.einsum.aggregation_cost(parts)));
   }
 
-  [[nodiscard]] plan::Parts parts_of_plan(const plan::EinsumSite& site, const plan::Op& op) const {
+  [[nodiscard]] plan::PartitionVector parts_of_plan(const plan::EinsumSite& site, const plan::Op& op) const {
     if (chosen_.plan == nullptr) return {};
     const auto decided = chosen_.plan->at.find(site.site);
-    return decided == chosen_.plan->at.end() ? plan::Parts{} : plan::parts_of(op, decided->second, chosen_.plan->mesh);
+    return decided == chosen_.plan->at.end() ? plan::PartitionVector{}
+                                             : plan::parts_of(op, decided->second, chosen_.plan->mesh);
   }
 
   [[nodiscard]] double received_by(const plan::EinsumSite& site, const plan::Op& op) const {
