@@ -100,6 +100,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   price.peak_bytes = held.peak();
   price.needed_bytes = static_cast<double>(planner.needed_memory().bytes);
   price.largest_step = planner.largest_step();
+  price.unplanned = planner.unplanned();
   return price;
 }
 

@@ -145,6 +145,10 @@ ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, con
   ProgramPlans plans =
       plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);
   if (!plans.refused.empty()) refuse_plan("--schedule=" + plans.refused);
+  const bool asked = request.schedule != nullptr && !plans.alternatives.empty();
+  if (const Index others = asked ? plans.alternatives.front().price.unplanned : 0; others > 0)
+    plans.warnings.push_back(std::string("--schedule=") + request.schedule->name + ": " + std::to_string(others) +
+                             " of " + std::to_string(region.ops.size()) + " operations cannot follow its plan");
   return plans;
 }
 
