@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -17,8 +18,15 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Of more vectors only the cheapest are kept: tables over two sites are quadratic in their number.
-constexpr std::size_t kMostVectors = 1024;
+/// Limit on the entries of all tables, and the number of vectors per site that are kept in any case.
+constexpr double kMostEntries = 1 << 23;
+constexpr double kFewestVectors = 64, kMostVectors = 1024;
+
+/// Of more vectors per site only the cheapest are kept: tables over two sites are quadratic in their number.
+std::size_t most_vectors(const Region& region) {
+  const double tables = static_cast<double>(std::max<std::size_t>(region.ops.size(), 1));
+  return static_cast<std::size_t>(std::clamp(std::sqrt(kMostEntries / tables), kFewestVectors, kMostVectors));
+}
 
 double product(const std::vector<Index>& numbers) {
   double n = 1;
@@ -164,6 +172,7 @@ void EinsumCosts::add_sites(const Region& region, const PlanInputs& inputs, Inde
     const auto [known, fresh] = largest.try_emplace(op.site, k);
     if (!fresh && flops_of(region.ops[known->second].op) < flops_of(op)) known->second = k;
   }
+  const std::size_t most = most_vectors(region);
   for (const auto& [site, k] : largest) {
     const Op& op = region.ops[k].op;
     EinsumSite mine{site, k, einsum_of(op, shapes), most_parts(op, inputs), {}};
@@ -172,11 +181,11 @@ void EinsumCosts::add_sites(const Region& region, const PlanInputs& inputs, Inde
       std::erase_if(mine.viable, [&](const PartitionVector& parts) { return !can_run(op, inputs, parts); });
     }
     if (mine.viable.empty()) continue;  // a single element
-    if (mine.viable.size() > kMostVectors) {
+    if (mine.viable.size() > most) {
       std::stable_sort(mine.viable.begin(), mine.viable.end(), [&](const PartitionVector& a, const PartitionVector& b) {
         return mine.einsum.cost(a) < mine.einsum.cost(b);
       });
-      mine.viable.resize(kMostVectors);
+      mine.viable.resize(most);
     }
     network_.add_variable(static_cast<int>(mine.viable.size()));
     sites_.push_back(std::move(mine));
