@@ -238,8 +238,10 @@ PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow
   plan.ranks = inputs.ranks;
   plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
   plan.schedule = std::move(schedule);
+  // Whether a plan fits is known for the surveyed executions alone; others would add up differently on some rank.
+  const bool limited = inputs.memory > 0 || inputs.window > 0;
   for (const auto& [site, executions] : executions_of(region, workflow)) {
-    const std::optional<Index> turn = turn_of(workflow, executions, inputs.ranks);
+    const std::optional<Index> turn = limited ? std::nullopt : turn_of(workflow, executions, inputs.ranks);
     const std::size_t k = turn ? executions.front().op : heaviest_of(region, executions);
     Decision decision = SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision();
     decision.turn = turn.value_or(0);

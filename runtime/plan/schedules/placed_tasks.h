@@ -37,11 +37,11 @@ class TaskLoads {
                                   Index ranks);
 
 /// A scheduled workflow as a plan. If the tasks of a site move by the same number of ranks from each of its executions
-/// to the next, its decision turns (plan_value.h); otherwise all follow the heaviest one, the last among equals.
-/// Results are placed where the tasks that create their blocks ran; as a cyclic map if possible, else by an owner
-/// table. Applies that ran elsewhere compute partial results: each reduce label is split into the fewest equal runs of
-/// blocks with a single process each, and a table assigns the parts of blocks. Parts are combined at the result's
-/// owner, all at once, not pairwise as in some schedules.
+/// to the next, its decision turns (plan_value.h), unless --memory or --window is given; otherwise all follow the
+/// heaviest one, the last among equals. Results are placed where the tasks that create their blocks ran; as a cyclic
+/// map if possible, else by an owner table. Applies that ran elsewhere compute partial results: each reduce label is
+/// split into the fewest equal runs of blocks with a single process each, and a table assigns the parts of blocks.
+/// Parts are combined at the result's owner, all at once, not pairwise as in some schedules.
 [[nodiscard]] PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow,
                                 std::string schedule);
 

@@ -292,6 +292,10 @@ TEST_CASE("pattern: decisions in a loop turn with the level, as the workflow say
   CHECK(plan.at.at(body).turn == 1);
   CHECK(print(plan).find(" \"A\" cyclic 7x7 on 2x3 turn 1\n") != std::string::npos);
   CHECK(parse_plan(print(plan)) == plan);
+  PlanInputs limited = inputs;
+  limited.window = Index{1} << 40;
+  CHECK(plan_of(region, limited, workflow, "pattern").at.at(body).turn == 0);
+  CHECK(plan_of(region, limited, workflow, "pattern").at.at(body).work == "cyclic 7x7 on 2x3 from 1");
   Planner planner(inputs);
   planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) (void)planner.plan({{region.ops[k].op}, {}});
