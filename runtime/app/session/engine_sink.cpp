@@ -217,10 +217,7 @@ void EngineSink::check_window() const {
   const plan::Index window = setup_.plan_inputs.window;
   const plan::Index largest = planner().largest_step();
   if (window == 0 || largest <= window) return;
-  const std::string& like = setup_.options.window_text;
-  throw RunError("--window " + given_size(window, like) + " is too small: the largest step of this program needs " +
-                     shown_size(largest, like) + "; the smallest legal value is --window " + option_size(largest, like),
-                 ExitCode::kUsage);
+  throw RunError(too_small_window(largest, window, setup_.options.window_text), ExitCode::kUsage);
 }
 
 void EngineSink::check_memory() const {
