@@ -1,0 +1,472 @@
+// Computes maps and reductions at the elements that are read, in the order and shape of their use: a diagonal, a row, a
+// slice or a stride of a named map or product. Counts elements, not readers: several readers of a few elements each
+// still read fewer than all.
+//
+//     %4 = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))
+//     %5 = compute [i in 0..%0] (%4[i, i])
+// becomes
+//     %5 = compute [i in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, i]))
+//
+// A reader with other index variables, or one that does more to elements of a reduction than copying them, reads a
+// tensor of these elements, computed in front of it. A sum of a sum becomes one sum if it reads the elements of the inner
+// one at all of its index variables (`trace(X @ Y)`), or if its factors can then be summed ahead (pushed_sums.h):
+//
+//     %4 = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))
+//     %5 = compute [] sum[i in 0..%0, j in 0..%0] (%4[i, j])
+// becomes
+//     %6 = compute [k in 0..%1] sum[i in 0..%0] (%2[i, k])
+//     %7 = compute [k in 0..%1] sum[j in 0..%0] (%3[k, j])
+//     %5 = compute [] sum[k in 0..%1] (mul(%6[k], %7[k]))
+//
+// Leaves whole element-wise operands to `fusion`, and tensors that anything but a Compute of the same region uses.
+// Tensors that more elements would be computed of than they have stay; that is decided for all sizes from kSmallSize on.
+// Subscripts that may be out of bounds are checked in front, since the new expression may not contain them.
+//
+// This also exposes products between reshapes as products.
+
+#include "passes/passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/contraction.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
+#include "ir/graph/extent_facts.h"
+#include "passes/algebra/costs.h"
+#include "passes/algebra/element_reads.h"
+#include "passes/algebra/parts.h"
+#include "passes/algebra/product_chain.h"
+#include "passes/algebra/pushed_sums.h"
+#include "passes/fusion/inlining.h"
+#include "passes/fusion/row_nests.h"
+#include "passes/loops/subscripts.h"
+#include "passes/region_rewriter.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+using namespace fusion_plans;
+
+namespace {
+
+bool is_reduction(const Compute& c) { return c.monoid && c.left.empty() && !c.base && !c.combine; }
+
+/// True if the Compute only copies the element.
+bool copies(const Compute& c, const ElementRead& r) { return is_elementwise(c) && equal(c.bodies[0], r.element); }
+
+/// True if the read is a factor of the expression, once.
+bool is_factor(const Expr& e, const Expr& element) {
+  if (equal(e, element)) return true;
+  if (const auto* u = std::get_if<Unary>(&e->op)) return u->op == UnaryOp::kNeg && is_factor(u->operand, element);
+  const auto* b = std::get_if<Binary>(&e->op);
+  if (b == nullptr || (b->op != BinaryOp::kMul && b->op != BinaryOp::kDiv)) return false;
+  const ValueId v = std::get<Read>(element->op).tensor;
+  if (reads(b->right, v)) return b->op == BinaryOp::kMul && !reads(b->left, v) && is_factor(b->right, element);
+  return is_factor(b->left, element);
+}
+
+Expr with_part(const Expr& e, const Expr& part, const Expr& by) {
+  return rewrite(e, [&](const Expr& x) { return equal(x, part) ? by : x; });
+}
+
+class ComposeReads : public RegionRewriter {
+ public:
+  using RegionRewriter::RegionRewriter;
+
+ private:
+  /// A reader of a value, by its position in the region.
+  struct Reader {
+    std::size_t at = 0;
+    std::vector<ElementRead> reads;
+  };
+
+  void rewrite_region(Region& region) override {
+    const std::size_t outside = rooms_.size();
+    for (Node& node : region.nodes) {
+      rewrite_inside(node);
+      const auto* check = std::get_if<Check>(&node.op);
+      if (check != nullptr && check->relation == Check::Relation::kAtMost && !check->guard)
+        rooms_.push_back(check->right - check->left);
+    }
+    // Backwards, so that the readers of a value are final when it is considered.
+    for (std::size_t k = region.nodes.size(); k-- > 0;) compose(region, k + push(region, k));
+    rooms_.resize(outside);
+  }
+
+  // --- uses
+
+  void count(const Node& node, int by) {
+    uses_.resize(std::max(uses_.size(), program_.values.size()), 0);
+    for (const ValueId v : operands_of(program_, node)) uses_[static_cast<std::size_t>(v.id)] += by;
+  }
+
+  /// Inserts nodes in front of node `at` and counts what they use.
+  void insert(Region& region, std::size_t at, std::vector<Node> nodes) {
+    for (const Node& node : nodes) count(node, 1);
+    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(at), std::make_move_iterator(nodes.begin()),
+                        std::make_move_iterator(nodes.end()));
+  }
+
+  // --- sums
+
+  /// Sums factors of node `k` ahead; the number of nodes inserted in front of it.
+  std::size_t push(Region& region, std::size_t k) {
+    Node& node = region.nodes[k];
+    auto* c = std::get_if<Compute>(&node.op);
+    const auto sums = c == nullptr ? std::nullopt : pushed_sums(program_, *c);
+    if (!sums) return 0;
+    std::vector<Node> before;
+    count(node, -1);
+    push_sums(program_, *c, *sums, node.range, before);
+    count(node, 1);
+    context_.applied(node.range, "factors are summed ahead, each over the index variables that no other factor has");
+    const std::size_t added = before.size();
+    insert(region, k, std::move(before));
+    return added;
+  }
+
+  // --- decision
+
+  /// The node's Compute if its elements can be computed elsewhere.
+  [[nodiscard]] const Compute* producer_at(const Region& region, std::size_t k) const {
+    const Node& node = region.nodes[k];
+    const auto* c = std::get_if<Compute>(&node.op);
+    if (c == nullptr || node.results.size() != 1 || c->bodies.size() != 1 || c->out.empty() || c->in_any_order)
+      return nullptr;
+    const ValueId v = node.results[0];
+    if (program_.type(v).has_sparse() || !program_.info(v).tile.empty()) return nullptr;
+    const bool map = !constant_fill(*c) && element_of(*c);
+    return map || is_reduction(*c) ? c : nullptr;
+  }
+
+  /// The readers of the value; nothing if it has other uses, or if which elements they read is unknown.
+  [[nodiscard]] std::optional<std::vector<Reader>> sites_of(const Region& region, std::size_t k) const {
+    const ValueId v = region.nodes[k].results[0];
+    const int uses = uses_[static_cast<std::size_t>(v.id)];
+    std::vector<Reader> sites;
+    for (std::size_t q = k + 1; q < region.nodes.size() && static_cast<int>(sites.size()) < uses; ++q) {
+      const auto* c = std::get_if<Compute>(&region.nodes[q].op);
+      if (c == nullptr || !values_read(*c).contains(v)) continue;
+      auto reads = needs_whole(program_, region.nodes[q], *c, v) ? std::nullopt : element_reads(program_, facts_, *c, v);
+      if (!reads) return std::nullopt;
+      sites.push_back({q, std::move(*reads)});
+    }
+    return static_cast<int>(sites.size()) == uses ? std::optional(std::move(sites)) : std::nullopt;
+  }
+
+  /// True if readers compute no more elements than the value has. Several reads of a reduction would each read its
+  /// operands, so they must be far fewer.
+  [[nodiscard]] bool reads_few(const Compute& producer, const std::vector<Reader>& sites) const {
+    const auto elements = points_of(producer, running_labels(producer));
+    if (!elements) return false;
+    if (sites.size() == 1 && sites[0].reads.size() == 1 && sites[0].reads[0].each_once) return true;
+    Extent read;
+    for (const Reader& site : sites) {
+      for (const ElementRead& r : site.reads) read = read + r.points;
+    }
+    return is_reduction(producer) ? sign_of(*elements - Extent(kLeastGain) * read, kLargeSize).value_or(-1) >= 0
+                                  : sign_of(*elements - read, kSmallSize).value_or(-1) >= 0;
+  }
+
+  void compose(Region& region, std::size_t k) {
+    const Compute* producer = producer_at(region, k);
+    const auto sites = producer == nullptr ? std::nullopt : sites_of(region, k);
+    if (!sites || sites->empty()) return;
+    const bool alone = sites->size() == 1 && sites->front().reads.size() == 1;
+    if (alone && joins_sums(region, k, sites->front())) return join_sums(region, k, sites->front());
+    const bool some_whole = std::ranges::any_of(*sites, [](const Reader& site) {
+      return std::ranges::any_of(site.reads, [](const ElementRead& r) { return r.whole; });
+    });
+    if (some_whole && !(alone && is_reduction(*producer) && takes(region, *producer, sites->front()))) return;
+    if (!std::ranges::all_of(*sites, [&](const Reader& site) { return fits(region, k, site); })) return;
+    const SourceRange range = region.nodes[k].range;
+    if (!reads_few(*producer, *sites)) {
+      context_.refused(range, "computed whole: its readers may read more elements than it has");
+      return;
+    }
+    const bool reshaped = alone && takes(region, *producer, sites->front()) && is_of_all(*producer, sites->front());
+    if (reshaped && !is_reduction(*producer)) return;  // `fusion` decides
+    const Node source = region.nodes[k];
+    for (auto site = sites->rbegin(); site != sites->rend(); ++site) apply(region, source, *site);
+    count(source, -1);
+    region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(k));
+    context_.applied(range, reshaped ? "computed in the order and shape in which it is used"
+                                     : "computed only at the elements that are read");
+  }
+
+  /// True if the only read covers as many points as the value has elements.
+  [[nodiscard]] static bool is_of_all(const Compute& producer, const Reader& site) {
+    const auto elements = points_of(producer, running_labels(producer));
+    return elements && *elements == site.reads.front().points;
+  }
+
+  /// True if the reader itself can compute all elements that it reads.
+  [[nodiscard]] bool takes(const Region& region, const Compute& producer, const Reader& site) const {
+    const Node& node = region.nodes[site.at];
+    const auto& c = std::get<Compute>(node.op);
+    const bool covers =
+        std::ranges::all_of(site.reads, [&](const ElementRead& r) { return r.labels == running_labels(c); });
+    if (!covers) return false;
+    if (is_reduction(producer)) {
+      const ElementRead& r = site.reads.front();
+      const Type& result = program_.type(node.results[0]);
+      return copies(c, r) && !result.has_sparse() && result.scalar == program_.type(tensor_of(r)).scalar &&
+             c.out.size() + producer.reduce.size() <= kMostLabels;
+    }
+    const int reads = static_cast<int>(site.reads.size());
+    return c.bodies.size() == 1 &&
+           node_count(c.bodies[0]) + reads * node_count(element_of(producer)) <= context_.options().expression_limit;
+  }
+
+  [[nodiscard]] static ValueId tensor_of(const ElementRead& r) { return std::get<Read>(r.element->op).tensor; }
+
+  /// True if the producer may be computed at the reader's place.
+  [[nodiscard]] bool may_move(const Region& region, std::size_t k, const Reader& site) const {
+    const auto& producer = std::get<Compute>(region.nodes[k].op);
+    return !can_fail(program_, producer) && !replaced_between(values_read(producer), region, k + 1, site.at);
+  }
+
+  /// The same for the elements that it reads.
+  [[nodiscard]] bool fits(const Region& region, std::size_t k, const Reader& site) const {
+    const auto& producer = std::get<Compute>(region.nodes[k].op);
+    const auto& c = std::get<Compute>(region.nodes[site.at].op);
+    if (!may_move(region, k, site)) return false;
+    const bool taken = takes(region, producer, site);
+    const auto elements = points_of(producer, running_labels(producer));
+    return std::ranges::all_of(site.reads, [&](const ElementRead& r) {
+      // A tensor of as many elements would only have another shape.
+      if (!taken && elements && *elements == r.points) return false;
+      if (is_reduction(producer) && (!r.ascending || static_cast<std::size_t>(std::popcount(r.labels)) + producer.reduce.size() > kMostLabels))
+        return false;
+      return is_checkable(c, r) && keeps_sparse_reads(producer, r) && !divides_more(producer, c, r);
+    });
+  }
+
+  /// True if elements of sparse tensors remain elements at index variables, each in one dimension.
+  [[nodiscard]] bool keeps_sparse_reads(const Compute& producer, const ElementRead& r) const {
+    if (std::ranges::none_of(values_read(producer), [&](ValueId v) { return program_.type(v).has_sparse(); }))
+      return true;
+    return bare_labels(std::get<Read>(r.element->op)).has_value();
+  }
+
+  /// True if subscripts would be divided that are not.
+  [[nodiscard]] bool divides_more(const Compute& producer, const Compute& c, const ElementRead& r) const {
+    if (!divides_labels(producer.bodies[0])) return false;
+    std::vector<const Label*> labels = labels_of(c);
+    for (const Label& l : producer.reduce) labels.push_back(&l);
+    return divides_labels(
+        with_settled_subscripts(program_, substitute_labels(producer.bodies[0], replacements(producer, c, r)), labels));
+  }
+
+  // --- subscripts in bounds
+
+  [[nodiscard]] bool is_room(const Extent& e) const {
+    const auto holds = [](const Extent& rest) { return rest.constant().value_or(-1) >= 0; };
+    return holds(e) || facts_.never_negative(e) || std::ranges::any_of(rooms_, [&](const Extent& room) { return holds(e - room); });
+  }
+
+  /// The subscripts of the read that the ranges of index variables and earlier checks do not prove in bounds.
+  [[nodiscard]] std::vector<std::size_t> unproven(const Compute& c, const ElementRead& r) const {
+    const Read& element = std::get<Read>(r.element->op);
+    const Type& type = program_.type(element.tensor);
+    const std::vector<const Label*> labels = labels_of(c);
+    const Subscripts subscripts(type, labels);
+    std::vector<std::size_t> found;
+    for (std::size_t d = 0; d < element.subscripts.size(); ++d) {
+      if (subscripts.inside(element.subscripts[d], type.shape[d])) continue;
+      const auto range = subscript_range(c, element.subscripts[d]);
+      if (!range || !is_room(range->least) || !is_room(type.shape[d] - Extent(1) - range->most)) found.push_back(d);
+    }
+    return found;
+  }
+
+  /// True if the read is in bounds or can be checked in front of the reader.
+  [[nodiscard]] bool is_checkable(const Compute& c, const ElementRead& r) const {
+    const std::vector<std::size_t> open = unproven(c, r);
+    if (open.empty()) return true;
+    if (!r.certain) return false;
+    const Read& element = std::get<Read>(r.element->op);
+    const auto is_known = [this](const Extent& e) {
+      return std::ranges::all_of(e.values(), [this](ValueId v) { return known_.contains(v); });
+    };
+    const bool ranges = std::ranges::all_of(
+        all_labels(c), [&](const Label& l) { return is_known(l.begin) && is_known(l.end); });
+    return ranges && std::ranges::all_of(open, [&](std::size_t d) {
+             const auto range = subscript_range(c, element.subscripts[d]);
+             return range && is_known(range->least) && is_known(range->most) &&
+                    is_known(program_.type(element.tensor).shape[d]);
+           });
+  }
+
+  /// Checks of the unproven subscripts, unless some index variable has no value.
+  void check(const Compute& c, const ElementRead& r, std::vector<Node>& before) {
+    const std::vector<std::size_t> open = unproven(c, r);
+    if (open.empty()) return;
+    Expr filled;
+    for (const Label& l : all_labels(c)) {
+      const auto length = (l.end - l.begin).constant();
+      if (length && *length <= 0) return;
+      if (!length) filled = conjunction_of(filled, binary(BinaryOp::kLt, expr_of_polynomial(l.begin), expr_of_polynomial(l.end)));
+    }
+    const SourceRange place = r.element->range;
+    std::optional<ValueId> guard;
+    if (filled) {
+      guard = program_.new_value(Type{Scalar::kBool, {}, {}}, "", place);
+      Compute some;
+      some.bodies = {filled};
+      before.push_back({place, {*guard}, std::move(some)});
+    }
+    const Read& element = std::get<Read>(r.element->op);
+    const auto at_most = [&](const Extent& left, const Extent& right, std::string message) {
+      if (!is_room(right - left))
+        before.push_back({place, {}, Check{Check::Relation::kAtMost, left, right, std::move(message), guard}});
+    };
+    for (const std::size_t d : open) {
+      const auto range = subscript_range(c, element.subscripts[d]);
+      const std::string which =
+          fmt::format("the subscript of dimension {} of {} is ", d, quoted(program_, element.tensor, "a tensor"));
+      at_most(0, range->least, which + "{right}: computed subscripts never count from the end");
+      at_most(range->most, program_.type(element.tensor).shape[d] - Extent(1),
+              which + "{left} and out of bounds: the last element is {right}");
+    }
+  }
+
+  // --- rewriting
+
+  /// What replaces the producer's index variables in the reader.
+  static std::vector<Expr> replacements(const Compute& producer, const Compute& c, const ElementRead& r) {
+    const std::vector<Expr>& subscripts = std::get<Read>(r.element->op).subscripts;
+    std::vector<Expr> all;
+    for (std::size_t d = 0; d < producer.out.size(); ++d) {
+      const Extent& begin = producer.out[d].begin;
+      all.push_back(begin == Extent(0) ? subscripts[d]
+                                       : binary(BinaryOp::kAdd, subscripts[d], expr_of_polynomial(begin)));
+    }
+    for (std::size_t k = 0; k < producer.reduce.size(); ++k)
+      all.push_back(index_ref(static_cast<std::int32_t>(c.out.size() + c.reduce.size() + k)));
+    return all;
+  }
+
+  /// The reader with the producer's expression in place of its element, summed with the producer's index variables, too.
+  [[nodiscard]] Compute joined(const Compute& producer, const Compute& c, const ElementRead& r) const {
+    Compute to = c;
+    const std::vector<Expr> all = replacements(producer, c, r);
+    const std::vector<Label> inner = renamed_apart(producer.reduce, all_labels(c));
+    to.reduce.insert(to.reduce.end(), inner.begin(), inner.end());
+    const std::vector<const Label*> labels = labels_of(to);
+    const auto placed = [&](const Expr& e) {
+      return e ? with_settled_subscripts(program_, substitute_labels(e, all), labels) : e;
+    };
+    if (!is_reduction(producer)) {
+      const Expr element = placed(element_of(producer));
+      rewrite_expressions(to, [&](const Expr& e) { return with_part(e, r.element, element); });
+      return to;
+    }
+    to.bodies = {with_part(c.bodies[0], r.element, placed(producer.bodies[0]))};
+    if (!c.monoid) {
+      to.monoid = producer.monoid;
+      to.guard = placed(producer.guard);
+      to.fill = producer.fill;
+    }
+    return to;
+  }
+
+  /// Computes the elements that the site reads, in the reader or in front of it.
+  void apply(Region& region, const Node& source, const Reader& site) {
+    const auto& producer = std::get<Compute>(source.op);
+    const bool taken = takes(region, producer, site);
+    Node& reader = region.nodes[site.at];
+    auto& c = std::get<Compute>(reader.op);
+    count(reader, -1);
+    std::vector<Node> before;
+    for (const ElementRead& r : site.reads) {
+      check(c, r, before);
+      if (taken) {
+        c = joined(producer, c, r);
+        continue;
+      }
+      AheadPart part = part_ahead(program_, c, r.element, 0, source.range);
+      auto& elements = std::get<Compute>(part.node.op);
+      ElementRead whole = r;
+      whole.element = elements.bodies[0];
+      elements = joined(producer, elements, whole);
+      before.push_back(std::move(part.node));
+      rewrite_expressions(c, [&](const Expr& e) { return with_part(e, r.element, part.element); });
+    }
+    if (taken && is_reduction(producer)) {
+      name_after(source.results[0], reader.results[0]);
+      reader.range = source.range;
+    }
+    count(reader, 1);
+    insert(region, site.at, std::move(before));
+  }
+
+  void name_after(ValueId from, ValueId to) {
+    std::string& name = program_.values[static_cast<std::size_t>(to.id)].name;
+    if (name.empty()) name = program_.info(from).name;
+  }
+
+  // --- sums of sums
+
+  /// True if the reader, a reduction of the producer's elements, can combine the producer's terms, with fewer operations
+  /// or fewer tensors.
+  [[nodiscard]] bool joins_sums(const Region& region, std::size_t k, const Reader& site) const {
+    const auto& producer = std::get<Compute>(region.nodes[k].op);
+    const auto& c = std::get<Compute>(region.nodes[site.at].op);
+    const ElementRead& r = site.reads.front();
+    if (!is_reduction(producer) || !is_reduction(c) || producer.guard || c.guard || c.bodies.size() != 1 ||
+        c.in_any_order || !combines_freely(*c.monoid) || !equal(*c.monoid, *producer.monoid) ||
+        all_labels(c).size() + producer.reduce.size() > kMostLabels)
+      return false;
+    const Scalar type = c.bodies[0]->type;
+    const bool same = producer.bodies[0]->type == type && program_.type(tensor_of(r)).scalar == type &&
+                      program_.type(region.nodes[site.at].results[0]).scalar == type;
+    if (!same || program_.type(region.nodes[site.at].results[0]).has_sparse()) return false;
+    if (r.whole) {
+      const bool sums = c.monoid->kind == Monoid::Kind::kSum && is_real(type) && is_factor(c.bodies[0], r.element);
+      return sums && !product_of(c) && pushed_sums(program_, joined(producer, c, r)) && may_move(region, k, site);
+    }
+    if (!equal(c.bodies[0], r.element) || r.labels != running_labels(c) || !r.each_once || !fits(region, k, site))
+      return false;
+    // A product of matrices is faster than one nest, unless its sum can be pushed.
+    const Compute joint = joined(producer, c, r);
+    return factor_groups(joint.bodies[0]).size() != 2 || pushed_sums(program_, joint);
+  }
+
+  void join_sums(Region& region, std::size_t k, const Reader& site) {
+    const Node source = region.nodes[k];
+    Node& reader = region.nodes[site.at];
+    auto& c = std::get<Compute>(reader.op);
+    std::vector<Node> before;
+    check(c, site.reads.front(), before);
+    count(reader, -1);
+    c = joined(std::get<Compute>(source.op), c, site.reads.front());
+    count(reader, 1);
+    const std::size_t checks = before.size();
+    insert(region, site.at, std::move(before));
+    push(region, site.at + checks);
+    count(source, -1);
+    region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(k));
+    context_.applied(source.range, "its terms are summed by its only reader");
+  }
+
+  ExtentFacts facts_{program_};
+  std::set<ValueId> known_ = known_at_start(program_);
+  std::vector<int> uses_ = use_counts(program_);
+  std::vector<Extent> rooms_;  ///< differences that earlier checks have shown not to be negative
+};
+
+}  // namespace
+
+Program compose_reads(const Program& program, PassContext& context) { return ComposeReads(program, context).run(); }
+
+}  // namespace tdsl::passes
