@@ -30,7 +30,8 @@ constexpr std::array kPipeline = {
     // matrices.
     Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"split_sums", "split sums over divided index variables", split_sums, 2},
-    Pass{"compose_reads", "compute maps and reductions at the elements that are read, in the order and shape of their use",
+    Pass{"compose_reads",
+         "compute maps and reductions at the elements that are read, in the order and shape of their use",
          compose_reads, 2},
     // Combines reshapes of operands with those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},

@@ -8,8 +8,8 @@
 //     %5 = compute [i in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, i]))
 //
 // A reader with other index variables, or one that does more to elements of a reduction than copying them, reads a
-// tensor of these elements, computed in front of it. A sum of a sum becomes one sum if it reads the elements of the inner
-// one at all of its index variables (`trace(X @ Y)`), or if its factors can then be summed ahead (pushed_sums.h):
+// tensor of these elements, computed in front of it. A sum of a sum becomes one sum if it reads the elements of the
+// inner one at all of its index variables (`trace(X @ Y)`), or if its factors can then be summed ahead (pushed_sums.h):
 //
 //     %4 = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))
 //     %5 = compute [] sum[i in 0..%0, j in 0..%0] (%4[i, j])
@@ -19,20 +19,18 @@
 //     %5 = compute [] sum[k in 0..%1] (mul(%6[k], %7[k]))
 //
 // Leaves whole element-wise operands to `fusion`, and tensors that anything but a Compute of the same region uses.
-// Tensors that more elements would be computed of than they have stay; that is decided for all sizes from kSmallSize on.
-// Subscripts that may be out of bounds are checked in front, since the new expression may not contain them.
+// Tensors that more elements would be computed of than they have stay; that is decided for all sizes from kSmallSize
+// on. Subscripts that may be out of bounds are checked in front, since the new expression may not contain them.
 //
 // This also exposes products between reshapes as products.
 
 #include "passes/passes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +44,7 @@
 #include "passes/algebra/parts.h"
 #include "passes/algebra/product_chain.h"
 #include "passes/algebra/pushed_sums.h"
+#include "passes/algebra/read_bounds.h"
 #include "passes/fusion/inlining.h"
 #include "passes/fusion/row_nests.h"
 #include "passes/loops/subscripts.h"
@@ -90,16 +89,14 @@ class ComposeReads : public RegionRewriter {
   };
 
   void rewrite_region(Region& region) override {
-    const std::size_t outside = rooms_.size();
+    const std::size_t outside = bounds_.checks();
     for (Node& node : region.nodes) {
       rewrite_inside(node);
-      const auto* check = std::get_if<Check>(&node.op);
-      if (check != nullptr && check->relation == Check::Relation::kAtMost && !check->guard)
-        rooms_.push_back(check->right - check->left);
+      if (const auto* check = std::get_if<Check>(&node.op)) bounds_.learn(*check);
     }
     // Backwards, so that the readers of a value are final when it is considered.
     for (std::size_t k = region.nodes.size(); k-- > 0;) compose(region, k + push(region, k));
-    rooms_.resize(outside);
+    bounds_.forget(outside);
   }
 
   // --- uses
@@ -156,7 +153,8 @@ class ComposeReads : public RegionRewriter {
     for (std::size_t q = k + 1; q < region.nodes.size() && static_cast<int>(sites.size()) < uses; ++q) {
       const auto* c = std::get_if<Compute>(&region.nodes[q].op);
       if (c == nullptr || !values_read(*c).contains(v)) continue;
-      auto reads = needs_whole(program_, region.nodes[q], *c, v) ? std::nullopt : element_reads(program_, facts_, *c, v);
+      auto reads =
+          needs_whole(program_, region.nodes[q], *c, v) ? std::nullopt : element_reads(program_, facts_, *c, v);
       if (!reads) return std::nullopt;
       sites.push_back({q, std::move(*reads)});
     }
@@ -245,9 +243,10 @@ class ComposeReads : public RegionRewriter {
     return std::ranges::all_of(site.reads, [&](const ElementRead& r) {
       // A tensor of as many elements would only have another shape.
       if (!taken && elements && *elements == r.points) return false;
-      if (is_reduction(producer) && (!r.ascending || static_cast<std::size_t>(std::popcount(r.labels)) + producer.reduce.size() > kMostLabels))
+      if (is_reduction(producer) &&
+          (!r.ascending || static_cast<std::size_t>(std::popcount(r.labels)) + producer.reduce.size() > kMostLabels))
         return false;
-      return is_checkable(c, r) && keeps_sparse_reads(producer, r) && !divides_more(producer, c, r);
+      return bounds_.are_checkable(program_, c, r) && keeps_sparse_reads(producer, r) && !divides_more(producer, c, r);
     });
   }
 
@@ -267,79 +266,6 @@ class ComposeReads : public RegionRewriter {
         with_settled_subscripts(program_, substitute_labels(producer.bodies[0], replacements(producer, c, r)), labels));
   }
 
-  // --- subscripts in bounds
-
-  [[nodiscard]] bool is_room(const Extent& e) const {
-    const auto holds = [](const Extent& rest) { return rest.constant().value_or(-1) >= 0; };
-    return holds(e) || facts_.never_negative(e) || std::ranges::any_of(rooms_, [&](const Extent& room) { return holds(e - room); });
-  }
-
-  /// The subscripts of the read that the ranges of index variables and earlier checks do not prove in bounds.
-  [[nodiscard]] std::vector<std::size_t> unproven(const Compute& c, const ElementRead& r) const {
-    const Read& element = std::get<Read>(r.element->op);
-    const Type& type = program_.type(element.tensor);
-    const std::vector<const Label*> labels = labels_of(c);
-    const Subscripts subscripts(type, labels);
-    std::vector<std::size_t> found;
-    for (std::size_t d = 0; d < element.subscripts.size(); ++d) {
-      if (subscripts.inside(element.subscripts[d], type.shape[d])) continue;
-      const auto range = subscript_range(c, element.subscripts[d]);
-      if (!range || !is_room(range->least) || !is_room(type.shape[d] - Extent(1) - range->most)) found.push_back(d);
-    }
-    return found;
-  }
-
-  /// True if the read is in bounds or can be checked in front of the reader.
-  [[nodiscard]] bool is_checkable(const Compute& c, const ElementRead& r) const {
-    const std::vector<std::size_t> open = unproven(c, r);
-    if (open.empty()) return true;
-    if (!r.certain) return false;
-    const Read& element = std::get<Read>(r.element->op);
-    const auto is_known = [this](const Extent& e) {
-      return std::ranges::all_of(e.values(), [this](ValueId v) { return known_.contains(v); });
-    };
-    const bool ranges = std::ranges::all_of(
-        all_labels(c), [&](const Label& l) { return is_known(l.begin) && is_known(l.end); });
-    return ranges && std::ranges::all_of(open, [&](std::size_t d) {
-             const auto range = subscript_range(c, element.subscripts[d]);
-             return range && is_known(range->least) && is_known(range->most) &&
-                    is_known(program_.type(element.tensor).shape[d]);
-           });
-  }
-
-  /// Checks of the unproven subscripts, unless some index variable has no value.
-  void check(const Compute& c, const ElementRead& r, std::vector<Node>& before) {
-    const std::vector<std::size_t> open = unproven(c, r);
-    if (open.empty()) return;
-    Expr filled;
-    for (const Label& l : all_labels(c)) {
-      const auto length = (l.end - l.begin).constant();
-      if (length && *length <= 0) return;
-      if (!length) filled = conjunction_of(filled, binary(BinaryOp::kLt, expr_of_polynomial(l.begin), expr_of_polynomial(l.end)));
-    }
-    const SourceRange place = r.element->range;
-    std::optional<ValueId> guard;
-    if (filled) {
-      guard = program_.new_value(Type{Scalar::kBool, {}, {}}, "", place);
-      Compute some;
-      some.bodies = {filled};
-      before.push_back({place, {*guard}, std::move(some)});
-    }
-    const Read& element = std::get<Read>(r.element->op);
-    const auto at_most = [&](const Extent& left, const Extent& right, std::string message) {
-      if (!is_room(right - left))
-        before.push_back({place, {}, Check{Check::Relation::kAtMost, left, right, std::move(message), guard}});
-    };
-    for (const std::size_t d : open) {
-      const auto range = subscript_range(c, element.subscripts[d]);
-      const std::string which =
-          fmt::format("the subscript of dimension {} of {} is ", d, quoted(program_, element.tensor, "a tensor"));
-      at_most(0, range->least, which + "{right}: computed subscripts never count from the end");
-      at_most(range->most, program_.type(element.tensor).shape[d] - Extent(1),
-              which + "{left} and out of bounds: the last element is {right}");
-    }
-  }
-
   // --- rewriting
 
   /// What replaces the producer's index variables in the reader.
@@ -356,7 +282,8 @@ class ComposeReads : public RegionRewriter {
     return all;
   }
 
-  /// The reader with the producer's expression in place of its element, summed with the producer's index variables, too.
+  /// The reader with the producer's expression in place of its element, summed with the producer's index variables,
+  /// too.
   [[nodiscard]] Compute joined(const Compute& producer, const Compute& c, const ElementRead& r) const {
     Compute to = c;
     const std::vector<Expr> all = replacements(producer, c, r);
@@ -389,7 +316,7 @@ class ComposeReads : public RegionRewriter {
     count(reader, -1);
     std::vector<Node> before;
     for (const ElementRead& r : site.reads) {
-      check(c, r, before);
+      bounds_.check(program_, c, r, before);
       if (taken) {
         c = joined(producer, c, r);
         continue;
@@ -417,8 +344,8 @@ class ComposeReads : public RegionRewriter {
 
   // --- sums of sums
 
-  /// True if the reader, a reduction of the producer's elements, can combine the producer's terms, with fewer operations
-  /// or fewer tensors.
+  /// True if the reader, a reduction of the producer's elements, can combine the producer's terms, with fewer
+  /// operations or fewer tensors.
   [[nodiscard]] bool joins_sums(const Region& region, std::size_t k, const Reader& site) const {
     const auto& producer = std::get<Compute>(region.nodes[k].op);
     const auto& c = std::get<Compute>(region.nodes[site.at].op);
@@ -447,7 +374,7 @@ class ComposeReads : public RegionRewriter {
     Node& reader = region.nodes[site.at];
     auto& c = std::get<Compute>(reader.op);
     std::vector<Node> before;
-    check(c, site.reads.front(), before);
+    bounds_.check(program_, c, site.reads.front(), before);
     count(reader, -1);
     c = joined(std::get<Compute>(source.op), c, site.reads.front());
     count(reader, 1);
@@ -460,9 +387,8 @@ class ComposeReads : public RegionRewriter {
   }
 
   ExtentFacts facts_{program_};
-  std::set<ValueId> known_ = known_at_start(program_);
+  ReadBounds bounds_{program_};
   std::vector<int> uses_ = use_counts(program_);
-  std::vector<Extent> rooms_;  ///< differences that earlier checks have shown not to be negative
 };
 
 }  // namespace

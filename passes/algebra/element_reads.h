@@ -17,9 +17,9 @@ struct ElementRead {
   ir::LabelSet labels = 0;  ///< the index variables in its subscripts, without those of one value
   ir::Extent points;        ///< number of points of these: at most so many elements are read
   bool whole = false;       ///< every element, by an index variable per dimension
-  bool each_once = false;   ///< these points read distinct elements, so that there are at most as many as the tensor has
-  bool ascending = false;   ///< in no subscript an index variable is negative
-  bool certain = false;     ///< read at every point of the Compute
+  bool each_once = false;  ///< these points read distinct elements, so that there are at most as many as the tensor has
+  bool ascending = false;  ///< in no subscript an index variable is negative
+  bool certain = false;    ///< read at every point of the Compute
 };
 
 /// The distinct reads of `v` in the expressions of the Compute. Nothing if its elements serve as subscripts, or if its
