@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,9 +162,9 @@ class ComposeReads : public RegionRewriter {
     return static_cast<int>(sites.size()) == uses ? std::optional(std::move(sites)) : std::nullopt;
   }
 
-  /// True if readers compute no more elements than the value has. Several reads of a reduction would each read its
-  /// operands, so they must be far fewer.
-  [[nodiscard]] bool reads_few(const Compute& producer, const std::vector<Reader>& sites) const {
+  /// True if readers compute no more elements than the value has; nothing if that depends on sizes. Several reads of a
+  /// reduction would each read its operands, so they must be far fewer.
+  [[nodiscard]] static std::optional<bool> reads_few(const Compute& producer, const std::vector<Reader>& sites) {
     const auto elements = points_of(producer, running_labels(producer));
     if (!elements) return false;
     if (sites.size() == 1 && sites[0].reads.size() == 1 && sites[0].reads[0].each_once) return true;
@@ -171,8 +172,10 @@ class ComposeReads : public RegionRewriter {
     for (const Reader& site : sites) {
       for (const ElementRead& r : site.reads) read = read + r.points;
     }
-    return is_reduction(producer) ? sign_of(*elements - Extent(kLeastGain) * read, kLargeSize).value_or(-1) >= 0
-                                  : sign_of(*elements - read, kSmallSize).value_or(-1) >= 0;
+    const auto fewer = sign_of(*elements - read, kSmallSize);
+    if (!is_reduction(producer)) return fewer.value_or(-1) >= 0;
+    if (const auto far = sign_of(*elements - Extent(kLeastGain) * read, kLargeSize)) return *far >= 0;
+    return fewer.value_or(1) > 0 ? std::nullopt : std::optional(false);
   }
 
   void compose(Region& region, std::size_t k) {
@@ -187,7 +190,9 @@ class ComposeReads : public RegionRewriter {
     if (some_whole && !(alone && is_reduction(*producer) && takes(region, *producer, sites->front()))) return;
     if (!std::ranges::all_of(*sites, [&](const Reader& site) { return fits(region, k, site); })) return;
     const SourceRange range = region.nodes[k].range;
-    if (!reads_few(*producer, *sites)) {
+    const auto few = reads_few(*producer, *sites);
+    if (!few && is_ready(region, k, *sites)) return defer(region, k, *sites);
+    if (!few.value_or(false)) {
       context_.refused(range, "computed whole: its readers may read more elements than it has");
       return;
     }
@@ -307,6 +312,14 @@ class ComposeReads : public RegionRewriter {
     return to;
   }
 
+  /// Turns a node that copies the elements of the read into one that computes them.
+  void compose_part(const Compute& producer, Node& part, const ElementRead& r) const {
+    auto& elements = std::get<Compute>(part.op);
+    ElementRead own = r;
+    own.element = elements.bodies[0];
+    elements = joined(producer, elements, own);
+  }
+
   /// Computes the elements that the site reads, in the reader or in front of it.
   void apply(Region& region, const Node& source, const Reader& site) {
     const auto& producer = std::get<Compute>(source.op);
@@ -322,10 +335,7 @@ class ComposeReads : public RegionRewriter {
         continue;
       }
       AheadPart part = part_ahead(program_, c, r.element, 0, source.range);
-      auto& elements = std::get<Compute>(part.node.op);
-      ElementRead whole = r;
-      whole.element = elements.bodies[0];
-      elements = joined(producer, elements, whole);
+      compose_part(producer, part.node, r);
       before.push_back(std::move(part.node));
       rewrite_expressions(c, [&](const Expr& e) { return with_part(e, r.element, part.element); });
     }
@@ -335,6 +345,68 @@ class ComposeReads : public RegionRewriter {
     }
     count(reader, 1);
     insert(region, site.at, std::move(before));
+  }
+
+  // --- choices at the start of the run
+
+  /// True if the sizes and scalars in the subscripts are known where the value is computed.
+  [[nodiscard]] bool is_ready(const Region& region, std::size_t k, const std::vector<Reader>& sites) const {
+    std::set<ValueId> used;
+    for (const Reader& site : sites) {
+      for (const Label& l : all_labels(std::get<Compute>(region.nodes[site.at].op))) {
+        for (const Extent* bound : {&l.begin, &l.end}) {
+          for (const ValueId v : bound->values()) used.insert(v);
+        }
+      }
+      for (const ElementRead& r : site.reads) {
+        for_each_read(r.element, [&](const Read& x) { used.insert(x.tensor); });
+      }
+    }
+    used.erase(region.nodes[k].results[0]);
+    return std::none_of(region.nodes.begin() + static_cast<std::ptrdiff_t>(k), region.nodes.end(), [&](const Node& n) {
+      return std::ranges::any_of(n.results, [&](ValueId v) { return used.contains(v); });
+    });
+  }
+
+  /// Replaces node `k` by a choice between the whole value and the elements that are read.
+  void defer(Region& region, std::size_t k, const std::vector<Reader>& sites) {
+    const Node source = region.nodes[k];
+    const auto& producer = std::get<Compute>(source.op);
+    Renaming names;
+    Region whole, parts;
+    whole.nodes.push_back(copied(program_, source, names));
+    std::vector<ValueId> results;
+    std::vector<Node> checks;
+    for (const Reader& site : sites) {
+      Node& reader = region.nodes[site.at];
+      auto& c = std::get<Compute>(reader.op);
+      count(reader, -1);
+      for (const ElementRead& r : site.reads) {
+        bounds_.check(program_, c, r, checks);
+        AheadPart part = part_ahead(program_, c, r.element, 0, source.range);
+        results.push_back(part.node.results[0]);
+        whole.nodes.push_back(copied(program_, part.node, names));
+        whole.yields.push_back(whole.nodes.back().results[0]);
+        compose_part(producer, part.node, r);
+        Renaming fresh;
+        parts.nodes.push_back(copied(program_, part.node, fresh));
+        parts.yields.push_back(parts.nodes.back().results[0]);
+        rewrite_expressions(c, [&](const Expr& e) { return with_part(e, r.element, part.element); });
+      }
+      count(reader, 1);
+    }
+    count(source, -1);
+    for (const Region* form : {&whole, &parts}) {
+      for (const Node& node : form->nodes) count(node, 1);
+      for (const ValueId v : form->yields) ++uses_[static_cast<std::size_t>(v.id)];
+    }
+    Choose choose{{}, {"whole", "at the elements that are read"}};
+    choose.regions.push_back(std::move(whole));
+    choose.regions.push_back(std::move(parts));
+    region.nodes[k] = Node{source.range, std::move(results), std::move(choose)};
+    insert(region, k, std::move(checks));
+    context_.applied(source.range,
+                     "whether it is computed whole or at the elements that are read is chosen when the program starts");
   }
 
   void name_after(ValueId from, ValueId to) {
