@@ -251,15 +251,19 @@ class ComposeReads : public RegionRewriter {
       if (is_reduction(producer) &&
           (!r.ascending || static_cast<std::size_t>(std::popcount(r.labels)) + producer.reduce.size() > kMostLabels))
         return false;
-      return bounds_.are_checkable(program_, c, r) && keeps_sparse_reads(producer, r) && !divides_more(producer, c, r);
+      return bounds_.are_checkable(program_, c, r) && keeps_sparse_reads(producer, c, r) &&
+             !divides_more(producer, c, r);
     });
   }
 
   /// True if elements of sparse tensors remain elements at index variables, each in one dimension.
-  [[nodiscard]] bool keeps_sparse_reads(const Compute& producer, const ElementRead& r) const {
-    if (std::ranges::none_of(values_read(producer), [&](ValueId v) { return program_.type(v).has_sparse(); }))
-      return true;
-    return bare_labels(std::get<Read>(r.element->op)).has_value();
+  [[nodiscard]] bool keeps_sparse_reads(const Compute& producer, const Compute& c, const ElementRead& r) const {
+    const std::vector<Expr> all = replacements(producer, c, r);
+    return std::ranges::none_of(std::vector{producer.bodies[0], producer.guard}, [&](const Expr& e) {
+      return e && any_read(substitute_labels(e, all), [&](const Read& element) {
+               return program_.type(element.tensor).has_sparse() && !bare_labels(element);
+             });
+    });
   }
 
   /// True if subscripts would be divided that are not.

@@ -50,8 +50,8 @@ TEST_CASE("element reads: number of elements, and whether one is read twice") {
 
 TEST_CASE("costs: the sign of a polynomial for all sizes from a least one on") {
   const ir::Extent n = ir::Extent::of({0}), m = ir::Extent::of({1});
-  CHECK(passes::sign_of(n * n - n - n, 2) == std::nullopt);
-  CHECK(passes::sign_of(n * n - n - n, 4) == 1);
+  CHECK(passes::sign_of(n * n - n - n - n, 2) == std::nullopt);
+  CHECK(passes::sign_of(n * n - n - n - n, 4) == 1);
   CHECK(passes::sign_of(n * m - n - m, 4) == 1);
   CHECK(passes::sign_of(n - m, 4) == std::nullopt);
   CHECK(passes::sign_of(n - n, 4) == 0);
