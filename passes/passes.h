@@ -18,8 +18,9 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program dead_code(const ir::Program& program, PassContext& context);
 /// `T = A'; sum[j](T[i, j] * B[j, k])` becomes `sum[j](A[j, i] * B[j, k])`.
 [[nodiscard]] ir::Program copy_propagation(const ir::Program& program, PassContext& context);
-/// `T = A @ B; R[j, i] = T[i, j]` becomes `R[j, i] = sum[k](A[i, k] * B[k, j])`.
-[[nodiscard]] ir::Program relabel(const ir::Program& program, PassContext& context);
+/// `S = X + Y; d[i] = S[i, i]` becomes `d[i] = X[i, i] + Y[i, i]`; `T = A @ B; R[j, i] = T[i, j]` becomes
+/// `R[j, i] = sum[k](A[i, k] * B[k, j])`.
+[[nodiscard]] ir::Program compose_reads(const ir::Program& program, PassContext& context);
 /// `sum[k]((X[k, i] - m[i]) * X[k, j])` becomes `T = X - m; sum[k](T[k, i] * X[k, j])`.
 [[nodiscard]] ir::Program contractions(const ir::Program& program, PassContext& context);
 /// `Z[i, j] = X[i, j] / sqrt(v[j])` becomes `s = sqrt(v); Z[i, j] = X[i, j] / s[j]`.

@@ -29,15 +29,13 @@
 #include "passes/loops/subscripts.h"
 #include "passes/passes.h"
 #include "passes/region_rewriter.h"
+#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
 using namespace ir;
 
 namespace {
-
-/// Not all of the compiler supports more labels.
-constexpr std::size_t kMostLabels = 8;
 
 bool is_division(const Binary& b) { return b.op == BinaryOp::kDiv || b.op == BinaryOp::kRem; }
 

@@ -247,14 +247,6 @@ std::vector<const Label*> labels_of(const Compute& c) {
   return labels;
 }
 
-std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> others) {
-  for (Label& l : labels) {
-    while (std::ranges::find(others, l.name, &Label::name) != others.end()) l.name += "1";
-    others.push_back(l);
-  }
-  return labels;
-}
-
 bool divides_labels(const Expr& e) {
   return any_node(e, [](const ExprNode& n) {
     const auto* b = std::get_if<Binary>(&n.op);

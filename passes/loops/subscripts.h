@@ -53,9 +53,6 @@ class Subscripts {
 /// The labels of a Compute by number.
 [[nodiscard]] std::vector<const ir::Label*> labels_of(const ir::Compute& c);
 
-/// The labels, renamed where their names clash with those of `others`.
-[[nodiscard]] std::vector<ir::Label> renamed_apart(std::vector<ir::Label> labels, std::vector<ir::Label> others);
-
 /// True if a quotient or remainder contains an index variable.
 [[nodiscard]] bool divides_labels(const ir::Expr& e);
 

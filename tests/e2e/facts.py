@@ -255,6 +255,44 @@ class Facts:
             if counted != best:
                 raise Failed(f"{program.stem} on {ranks} ranks counted {counted} flops, the best order takes {best}")
 
+    # Only the elements of a named map or product that are read are computed, and sums are taken ahead of products.
+    READS_OF_FEW = {  # definitions, and at most so many operations of A[n, m], B[m, n] and C[n, n]
+        "diagonal": ("let S = C + C'; output r = diag(S);", lambda n, m: 2 * n),
+        "several": ("let S = exp(C); output r = diag(S) + S[0, :]; output s = trace(S);", lambda n, m: 8 * n),
+        "spread": ("let S = exp(C); output r[i, j] = S[i, i] * A[i, j];", lambda n, m: 2 * n + n * m),
+        "slice": ("let S = C * 2.0; output r = S[:, 3:5] + 1.0;", lambda n, m: 4 * n),
+        "product's diagonal": ("let P = A @ B; output r = diag(P);", lambda n, m: 2 * n * m),
+        "trace": ("let P = A @ B; output r = trace(P);", lambda n, m: 2 * n * m + n),
+        "row": ("let P = A @ B; output r = P[n - 1, :] + 1.0;", lambda n, m: 2 * n * m + n),
+        "sum": ("let P = A @ B; output r = sum(P);", lambda n, m: 2 * n * m + 2 * m),
+        "weighted sum": ("let P = A @ B; output r = sum[i, j](P[i, j] * C[0, j]);", lambda n, m: 3 * n * m + 2 * m),
+        "sums": ("let P = A @ B; output r = sum(P, axis=1);", lambda n, m: 3 * n * m),
+        "nested": ("let P = C + A @ B; let Q = P * 2.0; output r = Q[0, :];", lambda n, m: 2 * n * m + 2 * n),
+        "chain": ("let P = C @ A; let Q = P @ B; output r = sum(Q);", lambda n, m: n * n + 5 * n * m)}
+
+    def test_reads_of_few_elements_take_few_operations(self):
+        n, m = 120, 90
+        rng = np.random.default_rng(4)
+        for name, shape in (("A", (n, m)), ("B", (m, n)), ("C", (n, n))):
+            np.save(self.work / f"{name}.npy", rng.standard_normal(shape))
+        for name, (text, most) in turns.part([*self.READS_OF_FEW.items()], 3):
+            program = self.work / f"few_{name.replace(' ', '_').replace(chr(39), '')}.tdsl"
+            tensors = {t: f"input {t}: f64[{shape}];\n" for t, shape in (("A", "n, m"), ("B", "m, n"), ("C", "n, n"))}
+            used = [t for t in tensors if re.search(rf"\b{t}\b", text)]
+            program.write_text("".join(tensors[t] for t in used) + text + "\n")
+            executable = program.with_suffix("")
+            result = launch.run([self.tdslc, "build", program, "-o", executable], self.options.limit)
+            if result.code != 0:
+                raise Failed(f"{name}: {result}")
+            given = [w for t in used for w in (f"--{t}", f"{t}.npy")]
+            outputs = [w for o in re.findall(r"output (\w+)", text) for w in (f"--{o}", f"few-{o}.npy")]
+            for ranks in (1, 3):
+                self.run(executable, ranks, [*given, *outputs, "--schedule", "greedy", "--threads", "1", "--quiet", "--stats", "few.json"])
+                rows = json.loads((self.work / "few.json").read_text())["statements"]
+                counted = sum(row["measured"]["flops"] for row in rows if row["kind"] != "combine")
+                if not 0 < counted <= most(n, m):
+                    raise Failed(f"{name} on {ranks} ranks counted {counted} operations, {most(n, m)} suffice")
+
     # `explain` makes the same plan as the run, decision by decision, including summaries and prints, for every sample.
     # The survey finds the same region in both, including all operations recorded later.
     def test_explain_has_the_plan_of_the_run(self):
