@@ -551,8 +551,9 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   for (const TensorId id : named_dead) {
     if (const auto copy = copies_.find(id); copy != copies_.end()) dead.push_back(copy->second.id);
   }
-  // Partial results have a single output and no base; partial results in sized blocks would have to be merged.
-  if (op.outputs.size() != 1 || op.base >= 0 || op.outputs.front().sized()) op.combine = Combine::kNone;
+  // Partial results have a single output and no base. In sized blocks only lists of entries can be combined.
+  if (op.outputs.size() != 1 || op.base >= 0 || (op.outputs.front().sized() && !assembles(op)))
+    op.combine = Combine::kNone;
   const std::shared_ptr<const Choice> choice = choose(op, true, dead);
   for (const auto& [position, where] : choice->leaves) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);
