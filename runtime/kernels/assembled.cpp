@@ -39,8 +39,8 @@ void AssembledTile<T>::append(const BlockPart& block) {
 template <class T>
 void AssembledTile<T>::keep_entries() {
   const std::span<const std::byte> entries = entries_.bytes();
-  const sparse::BlockHead head = sparse::entry_block_head(
-      form_, element_type_of<T>, static_cast<Index>(entries.size() / form_.bytes()));
+  const sparse::BlockHead head =
+      sparse::entry_block_head(form_, element_type_of<T>, static_cast<Index>(entries.size() / form_.bytes()));
   std::byte* const to = t_.sink().begin(head.bytes);
   std::memcpy(to, &head, sizeof head);
   std::memcpy(to + sizeof head, entries.data(), entries.size());
@@ -82,12 +82,12 @@ Kernel assembled_from(plan::Combine combine) {
 }  // namespace
 
 Kernel assembled_kernel(plan::Combine combine, ElementType type) {
-  return visit_element_type(
-      type, [&](auto tag) -> Kernel { return assembled_from<typename decltype(tag)::type>(combine); });
+  return visit_element_type(type,
+                            [&](auto tag) -> Kernel { return assembled_from<typename decltype(tag)::type>(combine); });
 }
 
-#define TDSL_INSTANTIATE(enumerator, T, ...)                    \
-  template void AssembledTile<T>::append(const BlockPart&);     \
+#define TDSL_INSTANTIATE(enumerator, T, ...)                \
+  template void AssembledTile<T>::append(const BlockPart&); \
   template void AssembledTile<T>::keep_entries();
 TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
 #undef TDSL_INSTANTIATE

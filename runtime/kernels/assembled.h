@@ -29,10 +29,7 @@ class AssembledTile {
  public:
   /// Begins with the entries of earlier panels.
   explicit AssembledTile(const TaskArgs& t)
-      : t_(t),
-        box_(t.outputs[0].box),
-        form_(sparse::block_entry_form<T>(box_.rank)),
-        entries_(of_thread()) {
+      : t_(t), box_(t.outputs[0].box), form_(sparse::block_entry_form<T>(box_.rank)), entries_(of_thread()) {
     entries_.clear();
     if (!t.first) append(t.sink().before());
   }

@@ -105,16 +105,15 @@ void assemble(const EntryForm& form, std::span<const std::byte> entries, const p
       const std::size_t first = k;
       while (k < list.size() && rows.compare(list[k], list[first]) == 0) ++k;
       for (int d = 0; d < last; ++d) elements.at(plan::idx(d), rows.at(list[first], d));
-      elements.put(rows.at(list[first], last),
-                   value_of(ElementEntries(form, rows, list.subspan(first, k - first))));
+      elements.put(rows.at(list[first], last), value_of(ElementEntries(form, rows, list.subspan(first, k - first))));
     }
   });
 }
 
 // --- Blocks of entries: partial results of an assembly
 
-/// The form of entries in a block: coordinates relative to the tile's corner. A bool has a value, since its operator may
-/// distinguish false from absent.
+/// The form of entries in a block: coordinates relative to the tile's corner. A bool has a value, since its operator
+/// may distinguish false from absent.
 template <Element T>
 [[nodiscard]] EntryForm block_entry_form(int rank) {
   return {rank, std::is_same_v<T, bool> ? ElementType::kI32 : element_type_of<T>, false, false};
