@@ -96,7 +96,7 @@ Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, co
       op.labels[idx(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
   // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
   const bool in_order = k > 0 && ((op.combine == Combine::kNone && op.op_class == OpClass::kReduce) || assembles(op));
-  if (small_gather || in_order) return Tiling::near_equal(extent, 1);
+  if (small_gather || in_order || parts::combined_lists(op, operands) != nullptr) return Tiling::near_equal(extent, 1);
   const Tiling theirs = finest(op, label, Tiling::near_equal(extent, std::min<Index>(extent, 1)), tile, operands);
   if (theirs.tiles() > 1) return theirs;
   return choose_panels(

@@ -102,7 +102,10 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1))
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
-  if (k > 0 && ((op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) || assembles(op_))) {
+  const bool in_order =
+      k > 0 && ((op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) || assembles(op_));
+  // A task sorts the entries of all lists together.
+  if (in_order || parts::combined_lists(op_, operands_) != nullptr) {
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   }
   for (const Access& access : op_.reads) {
@@ -216,12 +219,11 @@ std::vector<Index> PlacementBuilder::list_tiles(std::vector<Index> multiple,
 
 /// The tiles of an assembly are those of its lists, so that each list has one reader.
 void PlacementBuilder::adopt_lists(const std::vector<Index>& multiple, std::vector<Tiling>& tilings) const {
-  const PlacedTensor* const lists =
-      op_.op_class == OpClass::kCombine ? operands_.placed(op_.reads.front().tensor) : nullptr;
-  if (lists == nullptr || !lists->desc.storage.entries) return;
-  const int parts = lists->distribution.rank() - op_.out_rank();
+  const PlacedTensor* const lists = parts::combined_lists(op_, operands_);
+  if (lists == nullptr) return;
+  const int first = lists->distribution.rank() - op_.out_rank();
   for (int d = 0; d < op_.out_rank(); ++d) {
-    const Tiling& tiling = lists->distribution.tiling(parts + d);
+    const Tiling& tiling = lists->distribution.tiling(first + d);
     if (tiling.tiles() % multiple[idx(d)] == 0) tilings[idx(d)] = tiling;
   }
 }
