@@ -355,9 +355,13 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });
   // Partial results live until their combination is complete.
-  if (c.partial)
-    worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) /
-             static_cast<double>(inputs_.ranks);
+  if (c.partial) {
+    const TensorDesc& parts = c.op.outputs.front();
+    const double bytes = parts.sized()
+                             ? static_cast<double>(parts.bytes())
+                             : static_cast<double>(parts.element.bytes) * static_cast<double>(recorded_elements(c.op));
+    worst += bytes / static_cast<double>(inputs_.ranks);
+  }
   return worst;
 }
 

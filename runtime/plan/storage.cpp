@@ -33,6 +33,8 @@ Storage compressed_rows(bool values) { return {{Level::kDense, Level::kCompresse
 
 Storage entry_lists(std::size_t rank) { return {std::vector<Level>(rank, Level::kCompressed), {}, true, true}; }
 
+double entry_bytes(std::size_t rank) { return std::ceil(kCoordinateBytes * static_cast<double>(rank) / 8) * 8 + 8; }
+
 namespace {
 
 double volume_of(const std::vector<Index>& shape) {
@@ -97,9 +99,8 @@ std::uint64_t RowCounts::hash() const {
 
 BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const std::vector<Index>& extents) {
   if (storage.entries) {
-    // Coordinates, padded to 8 bytes, and 8 bytes for the value; a list has no order or limit.
-    const double coordinates = kCoordinateBytes * static_cast<double>(storage.levels.size());
-    each_ = least_each_ = std::ceil(coordinates / 8) * 8 + 8;
+    // A list may be longer than its block has elements.
+    each_ = least_each_ = entry_bytes(storage.levels.size());
     dense_each_ = each_ * kDenseShare;
     fixed_ = kHeadBytes;
     volume_ = std::numeric_limits<double>::infinity();

@@ -32,6 +32,8 @@ struct Storage {
 
 /// Lists of entries of a tensor of this rank.
 [[nodiscard]] Storage entry_lists(std::size_t rank);
+/// Bytes of an entry: coordinates, padded to 8 bytes, and 8 bytes for the value.
+[[nodiscard]] double entry_bytes(std::size_t rank);
 
 /// A data-dependent figure: bounds and an expected value.
 struct Estimate {
