@@ -135,7 +135,7 @@ OperationStep ComputeLowering::operation() {
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
   const bool contraction = iteration_ == nullptr && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
-  if (!assembled()) inline_lookup(*op, *kernel);
+  inline_lookup(*op, *kernel);
   TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "a sparse iteration gathers nothing in panels");
   if (compute_.monoid && !once_) op->combine = combine_of(*compute_.monoid);
   kernel->once = assembled() && (once_ || !compute_.combine);

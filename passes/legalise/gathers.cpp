@@ -45,8 +45,7 @@ using Labels = std::set<std::int32_t>;
 /// Gathers the indirect reads of the Compute `c`, which represents the Compute of `one`.
 class Gathering {
  public:
-  /// An assembly needs its points in order, so it does not perform a lookup itself, panel by panel.
-  Gathering(Legalised& one, Compute& c) : one_(one), c_(c), all_(one.assembles()) {}
+  Gathering(Legalised& one, Compute& c) : one_(one), c_(c) {}
 
   bool run() {
     bool any = false;
@@ -58,7 +57,7 @@ class Gathering {
   bool gather_next() {
     const TypeOf type = [this](ValueId v) -> const Type& { return one_.program().type(v); };
     std::vector<Lookup> list = lookups_of(c_, type, [this](const Expr& e) { return one_.hoisted(e); });
-    if (list.empty() || (!all_ && lookup_in_panels(c_, list) != nullptr)) return false;
+    if (list.empty() || lookup_in_panels(c_, list) != nullptr) return false;
     // Guarded reads are gathered under the guard, so the guard's own reads come first.
     std::ranges::stable_partition(list, [](const Lookup& l) { return l.place == Lookup::Place::kGuard; });
     const bool guard_looks_up = list.front().place == Lookup::Place::kGuard;
@@ -128,7 +127,6 @@ class Gathering {
 
   Legalised& one_;
   Compute& c_;
-  bool all_;
 };
 
 /// A scatter is treated as the reduction that it becomes.
