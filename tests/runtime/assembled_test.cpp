@@ -41,12 +41,12 @@ class PanelSink : public rt::BlockSink {
   rt::sparse::BlockMemory memory_, next_;
 };
 
-struct Entry {
+struct PointEntry {
   Index row, column;
   double value;
 };
-std::vector<Entry> random_entries(std::mt19937& random, Index rows, Index columns, Index count) {
-  std::vector<Entry> entries;
+std::vector<PointEntry> random_entries(std::mt19937& random, Index rows, Index columns, Index count) {
+  std::vector<PointEntry> entries;
   const auto draw = [&](Index n) { return static_cast<Index>(random() % static_cast<std::uint64_t>(n)); };
   // Sums depend on the order of such values.
   for (Index k = 0; k < count; ++k)
@@ -55,9 +55,9 @@ std::vector<Entry> random_entries(std::mt19937& random, Index rows, Index column
 }
 
 /// Values combined with 0, one after the other.
-std::map<std::pair<Index, Index>, double> combined_in_order(const std::vector<Entry>& entries) {
+std::map<std::pair<Index, Index>, double> combined_in_order(const std::vector<PointEntry>& entries) {
   std::map<std::pair<Index, Index>, double> result;
-  for (const Entry& e : entries) result[{e.row, e.column}] += e.value;
+  for (const PointEntry& e : entries) result[{e.row, e.column}] += e.value;
   std::erase_if(result, [](const auto& element) { return element.second == 0; });
   return result;
 }
@@ -84,8 +84,8 @@ Tensor<T> source(TestSession& session, const std::string& name, Index extent, in
 }
 
 /// K[row[e], column[e]] += value[e], as a dense matrix.
-std::vector<double> run_assembly(const std::shared_ptr<const std::vector<Entry>>& entries, Index rows, Index columns,
-                                 const RunSettings& settings) {
+std::vector<double> run_assembly(const std::shared_ptr<const std::vector<PointEntry>>& entries, Index rows,
+                                 Index columns, const RunSettings& settings) {
   const auto dense = std::make_shared<std::vector<double>>();
   const auto count = static_cast<Index>(entries->size());
   (void)run(settings, [&](TestSession& session) {
@@ -134,7 +134,7 @@ TEST_CASE("assembled: panels and parts combine in the order of the points") {
   std::mt19937 random(3);
   for (int k = 0; k < 40; ++k) {
     const Index rows = k % 4 == 0 ? 100000 : 1 + static_cast<Index>(random() % 20), columns = 1 + k % 7;
-    const std::vector<Entry> entries = random_entries(random, rows, columns, k % 5 == 0 ? 0 : 60);
+    const std::vector<PointEntry> entries = random_entries(random, rows, columns, k % 5 == 0 ? 0 : 60);
     plan::Box tile;
     tile.rank = 2;
     tile[0] = {10, 10 + rows};
@@ -169,7 +169,7 @@ TEST_CASE("assembled: the same bits on any number of ranks, and bytes as predict
     CAPTURE(seed);
     std::mt19937 random(seed);
     const Index rows = 1 + static_cast<Index>(random() % 60), columns = 1 + static_cast<Index>(random() % 60);
-    const auto entries = std::make_shared<const std::vector<Entry>>(
+    const auto entries = std::make_shared<const std::vector<PointEntry>>(
         random_entries(random, rows, columns, std::vector<Index>{0, 1, 50, 3000}[seed % 4]));
     std::vector<double> expected(static_cast<std::size_t>(rows * columns), 0);
     for (const auto& [at, value] : combined_in_order(*entries))
