@@ -175,6 +175,8 @@ PointBounds point_bounds(const OperationProgram& program, const RecordedOp& op, 
   const ir::Compute& c = kernel.compute;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (c.out.size() != 2 || !from_zero || !c.left.empty() || op.has_base()) return {};
+  // Zeros: no row.
+  if (!c.guard && c.reduce.empty() && ir::is_zero(c.bodies.front())) return {{{0, false, 0, Extent(-1)}}, {}, true};
   return Finder(program, kernel, target).run();
 }
 

@@ -43,9 +43,11 @@ struct Variable {
   std::string name;
   ir::Type type;   ///< compressed: an operand or result whose absent elements are 0
   int number = 0;  ///< of the operand; reads with different bounds are different variables of the same operand
-  std::vector<Bound> bounds{};    ///< for an operand, by dimension
-  std::vector<Extent> origin{};   ///< for a result: the subscripts of its first element; empty: zeros
-  bool continued = false;         ///< a result whose elements are initialised before the nest runs
+  std::vector<Bound> bounds{};   ///< for an operand, by dimension
+  std::vector<Extent> origin{};  ///< for a result: the subscripts of its first element; empty: zeros
+  bool continued = false;        ///< a result whose elements are initialised before the nest runs
+  bool assembled = false;  ///< a compressed result whose elements are stored or updated at any positions, in any order;
+                           ///< an element stored twice stops the run
   std::optional<Extent> place{};  ///< for one of several results packed into one tensor: position of its first element
   std::optional<ValueId> of{};    ///< for a view: the viewed variable
   bool resized = false;           ///< a local tensor whose extents are set by a Resize

@@ -102,6 +102,7 @@ class TextPrinter {
     if (v.role == Variable::Role::kResult) {
       tail = nest_.form == Form::kTask ? fmt::format("result {}", v.number) : "result";
       if (v.continued) tail += " continued";
+      if (v.assembled) tail += " assembled";
       if (v.place) tail += fmt::format(" at [{}]", extent_text(*v.place));
       std::vector<std::string> origin;
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "codegen/nest/facts.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
@@ -40,11 +41,14 @@ class StoredVerifier {
   [[nodiscard]] bool has_index(int k) const { return k >= 0 && k < static_cast<int>(nest_.indices.size()); }
 
   void variable(int k, const Variable& v) {
+    if (v.assembled && (v.role != Role::kResult || !v.type.is_compressed() || v.type.rank() < 2))
+      problem("%{} is assembled, and no compressed result of at least two dimensions", k);
     if (!v.type.is_compressed()) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
     if (!tensor || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
+  [[nodiscard]] bool is_assembled(ValueId v) const { return nest_.variable(v).assembled; }
 
   void body(const Body& statements) {
     for (const Statement& s : statements) statement(s);
@@ -154,6 +158,7 @@ class StoredVerifier {
     if (!exists(to.variable)) return;
     if (!nest_.variable(to.variable).type.is_compressed()) return first_values(to.variable);
     once(to.variable);
+    if (is_assembled(to.variable)) return;
     bool in_order = loops_.size() == to.subscripts.size();
     for (std::size_t d = 0; d < loops_.size(); ++d) in_order = in_order && is_index(to, d, *loops_[d]);
     if (!in_order) problem("%{} is compressed, and not stored in loops over its levels", to.variable.id);
@@ -162,6 +167,11 @@ class StoredVerifier {
     const ValueId v = u.to.variable;
     if (!exists(v) || !nest_.variable(v).type.is_compressed()) return;
     once(v);
+    if (is_assembled(v)) {
+      if (u.with.kind == ir::Monoid::Kind::kUser || ir::locates(u.with))
+        problem("%{} is assembled by an operator that the runtime does not have", v.id);
+      return;
+    }
     if (u.with.kind != ir::Monoid::Kind::kSum && u.with.kind != ir::Monoid::Kind::kAny)
       problem("%{} is compressed, and combined by what does not begin with 0", v.id);
     const bool column =

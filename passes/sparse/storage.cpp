@@ -8,11 +8,12 @@
 // These are inputs, and results computed from stored elements of compressed operands, if at least one operation
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
 // a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone (rearranged_reads.h). Reductions to which
-// absent elements contribute are split first (background.cpp). Values that no operation produces compressed, a scatter
-// or a product of dense matrices, get a compressed copy if two operations iterate over it, or one in a loop that does
-// not compute the value; a single operation reads all of it for less than the cost of a copy:
+// absent elements contribute are split first (background.cpp). Stores at computed positions are assembled
+// (assemblies.h). Values that no operation produces compressed, a product of dense matrices, get a compressed copy if
+// two operations iterate over it, or one in a loop that does not compute the value; a single operation reads all of it
+// for less than the cost of a copy:
 //
-//     %4:f64[%0, sparse %0] = compute [e in 0..%1] (%2[e]) left [%3[e], e]
+//     %4:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))
 //     %7:f64[%0, compressed %0] = compute [i in 0..%0, j in 0..%0] (%4[i, j])
 //
 // Readers of whole matrices get a dense copy at once (dense_copies.cpp), so that loops over single elements read the
@@ -34,6 +35,7 @@
 #include "ir/text/print.h"
 #include "passes/passes.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/assemblies.h"
 #include "passes/sparse/iteration.h"
 #include "passes/sparse/rearranged_reads.h"
 #include "passes/sparse/storage_choice.h"
@@ -172,12 +174,26 @@ StorageChoice chosen(const Program& program) {
   }
 }
 
+/// Assembles the stores that can be compressed that way.
+StorageChoice with_assemblies(const Program& program) {
+  std::set<ValueId> refused;
+  while (true) {
+    Assemblies found = assemblies(program, refused);
+    StorageChoice choice = chosen(found.program);
+    const std::size_t before = refused.size();
+    for (const auto& [target, made] : found.made) {
+      if (std::ranges::any_of(made, [&](ValueId v) { return choice.dense.contains(v); })) refused.insert(target);
+    }
+    if (refused.size() == before) return choice;
+  }
+}
+
 constexpr std::string_view kStoredDense = " is stored dense: ";
 
 }  // namespace
 
 Program storage(const Program& original, PassContext& context) {
-  const auto [program, compressed, dense] = chosen(background(original, context));
+  const auto [program, compressed, dense] = with_assemblies(background(original, context));
   for (const auto& [v, operations] : compressed)
     context.applied(program.info(v).range,
                     fmt::format("{} is compressed: {} go{} over its stored elements", quoted(program, v, "this value"),

@@ -388,4 +388,41 @@ std::string Printer::put(const Store& s) {
   return fmt::format("{}.put({}, {});", out_name(), put_subscript(last, index_name(column.label)), expr_.text(s.value));
 }
 
+std::string Printer::put_entry(const Place& to, const Expr& value) {
+  std::vector<std::string> at;
+  for (const Expr& s : to.subscripts) at.push_back(expr_.subscript(s));
+  return fmt::format("{}.put({{{}}}, {});", out_name(), fmt::join(at, ", "), expr_.text(value));
+}
+
+namespace {
+
+/// The runtime's operator; for bools, `max` is `any`.
+std::string_view combine_name(ir::Monoid::Kind kind, bool of_bools) {
+  using Kind = ir::Monoid::Kind;
+  switch (kind) {
+    case Kind::kSum: return "kSum";
+    case Kind::kProd: return of_bools ? "kAll" : "kProd";
+    case Kind::kMin: return of_bools ? "kAll" : "kMin";
+    case Kind::kMax: return of_bools ? "kAny" : "kMax";
+    case Kind::kAny: return "kAny";
+    case Kind::kAll: return "kAll";
+    default: return "kNone";
+  }
+}
+
+}  // namespace
+
+std::string Printer::assembled_finish() {
+  const Update* update = nullptr;
+  for_each_statement(nest_.body, [&](const Statement& s) {
+    if (const auto* u = std::get_if<Update>(&s.op)) update = u;
+  });
+  if (update != nullptr)
+    return fmt::format("finish<Combine::{}>()",
+                       combine_name(update->with.kind, result().type.scalar == ir::Scalar::kBool));
+  printed_.needs.add(codegen::Helper::kPlace);
+  const std::string message = fmt::format("an element of `{}` is written twice by `=`", result().name);
+  return fmt::format("finish_once(place({}), {})", line_of(nest_.place), codegen::string_literal(message));
+}
+
 }  // namespace tdsl::nest

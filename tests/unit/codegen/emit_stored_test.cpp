@@ -90,6 +90,21 @@ TEST_CASE("codegen emit stored: a compressed result is put together row by row, 
   check_contains(text, "row.each([&](Index, double p) { total += p; });");
 }
 
+TEST_CASE("codegen emit stored: points with computed positions are assembled") {
+  const std::string text = emitted_stored(
+      "%8:i64[%0] \"p\" = input \"p\" @0:1:1-1:2\n"
+      "%9:f64[%0, compressed %1] \"K\" = compute [i in 0..%0] (%5[i]) left [%8[i], %8[i]] combine sum fill 0.0 "
+      "@0:4:1-4:2\n"
+      "%10:f64[%0, compressed %1] \"P\" = compute [i in 0..%0] (%5[i]) left [%8[i], 0] fill 0.0 @0:5:1-5:2\n"
+      "%11:f64 \"s\" = compute [] sum[i in 0..%0, j in 0..%1] (absent_mul(%9[i, j], %10[i, j])) @0:6:1-6:2\n"
+      "output \"s\" %11\n");
+  check_contains(text, "rt::AssembledTile<double> K(t);");
+  check_contains(text, "K.put({at0, at1}, x(i));");
+  check_contains(text, "K.finish<Combine::kSum>();");
+  check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=`\");");
+  check_contains(text, ".stored_assembled()");
+}
+
 TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") {
   const std::string text = emitted_stored(
       "%8:f64[%0, compressed %1, compressed %2] \"T\" = input \"T\" @0:1:1-1:2\n%9:f64[compressed %0] \"v\" "
