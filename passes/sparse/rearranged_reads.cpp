@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/diagonal.h"
 #include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
@@ -15,6 +16,7 @@
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/iteration.h"
+#include "passes/sparse/located_reads.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -23,23 +25,33 @@ using namespace ir;
 
 namespace {
 
-/// A read of a matrix, or a choice between reads, that a separate matrix may replace.
+/// A read of a matrix, a choice between reads, or a diagonal, that a separate matrix may replace.
 struct MovedRead {
   Expr read;
   std::array<std::int32_t, 2> labels{};  ///< -1: a constant subscript
   bool as_it_is = false;                 ///< the subscripts are index variables over whole dimensions
+  std::set<ValueId> beside = {};         ///< of a diagonal: the matrices read at the same index variables
 };
 
+/// A separate matrix, and the compressed matrices without which it is useless.
+struct SeparateMatrix {
+  ValueId value;
+  Compute compute;
+  std::set<ValueId> from;
+};
 /// A Compute with replaced reads, and the new matrices that it reads.
 struct Changed {
   Compute compute;
-  std::vector<std::pair<ValueId, Compute>> made;
+  std::vector<SeparateMatrix> made;
 };
 
 class Changer {
  public:
-  /// Adds new values to `program`, in which all candidates are marked.
-  Changer(Program& program, const Compute& c) : program_(program), compute_(c) {}
+  /// Adds new values to `program`, in which all candidates are marked. `result`: the type of the Compute's result.
+  Changer(Program& program, const Compute& c, const Type& result) : program_(program), compute_(c) {
+    const bool sums = c.monoid && c.monoid->kind == Monoid::Kind::kSum;
+    if (c.bodies.size() == 1 && (sums || result.has_sparse())) find_terms(c.bodies[0]);
+  }
 
   /// Nullopt if the Compute already iterates over its matrices, or cannot. `compressed_result`: its result must be
   /// compressed afterwards.
@@ -93,8 +105,9 @@ class Changer {
   /// `conditional`: not evaluated at all points.
   bool find_parts(const Expr& e, bool conditional) {
     if (const auto* s = std::get_if<Select>(&e->op))
-      return add_choice(e) || (find_parts(s->condition, conditional) && find_parts(s->when_true, true) &&
-                               find_parts(s->when_false, true));
+      return add_choice(e) || add_diagonal(e) ||
+             (find_parts(s->condition, conditional) && find_parts(s->when_true, true) &&
+              find_parts(s->when_false, true));
     if (const auto* b = std::get_if<Binary>(&e->op); b != nullptr && is_logical(b->op))
       return find_parts(b->left, conditional) && find_parts(b->right, true);
     const auto* r = std::get_if<Read>(&e->op);
@@ -141,6 +154,54 @@ class Changer {
     }
     alone.bodies = {substitute_labels(e, dimensions)};
     if (part.labels[0] == part.labels[1] || !rearrangement(program_, alone)) return false;
+    parts_.push_back(std::move(part));
+    return true;
+  }
+
+  /// Collects the terms of a result that never is -0: the sign of a zero in them does not count.
+  void find_terms(const Expr& e) {
+    terms_.insert(e.id());
+    if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) find_terms(u->operand);
+    if (const auto* c = std::get_if<Cast>(&e->op)) find_terms(c->operand);
+    if (const auto* s = std::get_if<Select>(&e->op); s != nullptr && !diagonal_of(e)) {
+      find_terms(s->when_true);
+      find_terms(s->when_false);
+    }
+    const auto* b = std::get_if<Binary>(&e->op);
+    if (b == nullptr) return;
+    using enum BinaryOp;
+    const bool quotient = b->op == kDiv || b->op == kAbsentDiv;
+    if (!quotient && b->op != kAdd && b->op != kSub && b->op != kMul && b->op != kAbsentMul && b->op != kMutualMul)
+      return;
+    find_terms(b->left);
+    if (!quotient) find_terms(b->right);
+  }
+
+  /// Moves `select(i == j, v[i], 0)` beside a read `A[i, j]` into a matrix with at most one element per row, computed
+  /// at these points alone (codegen/loops/guard_bounds.h).
+  bool add_diagonal(const Expr& e) {
+    if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
+    const auto labels = diagonal_of(e);
+    if (!labels || may_fail(e)) return false;
+    const bool nonzero = std::holds_alternative<Constant>(value_on_diagonal(e)->op) && !is_zero(value_on_diagonal(e));
+    if (is_float(e->type) && !nonzero && !terms_.contains(e.id())) return false;
+    const std::vector<const Label*> ranges = passes::labels_of(compute_);
+    bool simple = std::ranges::all_of(labels_in(e), [&](std::int32_t l) { return std::ranges::count(*labels, l) > 0; });
+    for_each_read(e, [&](const Read& r) {
+      simple = simple && !program_.type(r.tensor).is_compressed() && !read_may_fail(program_, r, ranges);
+    });
+    if (!simple) return false;
+    MovedRead part{e, *labels};
+    const auto beside = [&](const Read& r) {
+      if (!program_.type(r.tensor).is_compressed() || r.subscripts.size() != 2) return;
+      const std::array<std::int32_t, 2> at = {bare_label(r.subscripts[0]), bare_label(r.subscripts[1])};
+      if (!std::ranges::is_permutation(at, *labels)) return;
+      if (part.beside.empty()) part.labels = at;
+      part.beside.insert(r.tensor);
+    };
+    for_each_read(compute_.bodies[0], beside);
+    if (compute_.guard) for_each_read(compute_.guard, beside);
+    if (part.beside.empty()) return false;
     parts_.push_back(std::move(part));
     return true;
   }
@@ -221,7 +282,7 @@ class Changer {
         l = single;
       }
       if (part.labels[0] == part.labels[1]) return std::nullopt;
-      replaced.emplace_back(from, of_matrix(changed, moved, from, part.labels, turn));
+      replaced.emplace_back(from, of_matrix(changed, moved, from, part, turn));
     }
     rewrite_expressions(moved, [&](const Expr& e) {
       return !e ? e : rewrite(e, [&](const Expr& x) {
@@ -233,12 +294,15 @@ class Changer {
     return changed;
   }
 
-  /// Reads a new matrix whose dimensions are the two index variables, transposed if `turn`.
-  Expr of_matrix(Changed& changed, const Compute& moved, const Expr& from, const std::array<std::int32_t, 2>& labels,
-                 bool turn) {
+  /// Reads a new matrix whose dimensions are the two index variables of the part, transposed if `turn`. `from`: what it
+  /// replaces.
+  Expr of_matrix(Changed& changed, const Compute& moved, const Expr& from, const MovedRead& part, bool turn) {
     const auto* r = std::get_if<Read>(&from->op);
+    const bool diagonal = !part.beside.empty();
+    const std::array<std::int32_t, 2>& labels = part.labels;
     const std::vector<Label> all = all_labels(moved);
-    const ValueInfo info = program_.info(r == nullptr ? first_tensor(from) : r->tensor);
+    const ValueInfo info =
+        diagonal ? diagonal_matrix(from->type) : program_.info(r == nullptr ? first_tensor(from) : r->tensor);
     const std::array<std::size_t, 2> order = {turn ? 1U : 0U, turn ? 0U : 1U};
     Compute copy;
     Type type = info.type;
@@ -248,11 +312,13 @@ class Changer {
       const auto label = static_cast<std::size_t>(labels[order[d]]);
       copy.out.push_back(all[label]);
       type.shape[d] = all[label].end;
-      type.format.levels[d] = info.type.format.level(order[d]);
+      type.format.levels[d] = info.type.format.level(diagonal ? d : order[d]);
       replacements[label] = index_ref(static_cast<std::int32_t>(d));
       subscripts.push_back(index_ref(labels[order[d]]));
     }
     copy.bodies = {substitute_labels(from, replacements)};
+    if (diagonal && is_float(from->type))  // stores no -0
+      copy.bodies[0] = binary(BinaryOp::kAdd, zero_of(from->type), copy.bodies[0]);
     if (r != nullptr) {
       // A constant subscript becomes the index of the only row or column.
       std::vector<Expr> places;
@@ -266,8 +332,20 @@ class Changer {
       copy.bodies = {read(from->type, r->tensor, std::move(places), from->range)};
     }
     const ValueId v = program_.new_value(std::move(type), info.name, from->range);
-    changed.made.emplace_back(v, std::move(copy));
+    std::set<ValueId> of = part.beside;
+    if (!diagonal) {
+      of = values_read(copy);
+      std::erase_if(of, [this](ValueId x) { return program_.type(x).rank() == 0; });
+    }
+    changed.made.push_back({v, std::move(copy), std::move(of)});
     return read(from->type, v, std::move(subscripts), from->range);
+  }
+
+  static ValueInfo diagonal_matrix(Scalar scalar) {
+    ValueInfo info;
+    info.name = "diagonal";
+    info.type = {scalar, std::vector<Extent>(2), Format{{Format::Level::kDense, Format::Level::kCompressed}}};
+    return info;
   }
 
   static ValueId first_tensor(const Expr& e) {
@@ -281,6 +359,7 @@ class Changer {
   Program& program_;
   const Compute& compute_;
   std::vector<MovedRead> parts_;
+  std::set<const ExprNode*> terms_;  ///< see find_terms
 };
 
 class Rewriter {
@@ -333,52 +412,90 @@ class Rewriter {
 
   void compute(Node& n, Compute& c) {
     if (n.results.size() != 1 || results_.refused.contains(n.results[0])) return;
-    const ValueInfo& result = marked_.info(n.results[0]);
+    locate(n, c);
+    move(n, c, n.results[0]);
+  }
+
+  /// Replaces reads of single elements by those of vectors and scalars.
+  void locate(Node& n, Compute& c) {
+    std::vector<std::pair<Expr, Expr>> replaced;
+    for (LocatedRead& located : located_reads(marked_, c)) {
+      if (located.at.empty() && !leaves_loops(located.compute)) continue;
+      Type type{located.read->type, {}, {}};
+      for (const Label& l : located.compute.out) type.shape.push_back(l.end);
+      const ValueId v = marked_.new_value(std::move(type), marked_.info(located.from).name, located.read->range);
+      Node made{located.read->range, {v}, std::move(located.compute)};
+      move(made, std::get<Compute>(made.op), n.results[0]);
+      const ValueId known = place(v, std::move(std::get<Compute>(made.op)), made.range);
+      moved_[known].from.insert(located.from);
+      moved_[known].users.insert(n.results[0]);
+      replaced.emplace_back(located.read, read(located.read->type, known, std::move(located.at), made.range));
+    }
+    if (replaced.empty()) return;
+    rewrite_expressions(c, [&](const Expr& e) {
+      return !e ? e : rewrite(e, [&](const Expr& x) {
+        const auto found = std::ranges::find_if(replaced, [&](const auto& r) { return equal(r.first, x); });
+        return found == replaced.end() ? x : found->second;
+      });
+    });
+  }
+
+  /// `user`: the result of the Compute in the original program for which this one is computed.
+  void move(Node& n, Compute& c, ValueId user) {
+    const Type result = marked_.type(n.results[0]);
     std::optional<Changed> changed =
-        Changer(marked_, c)
-            .run(result.type.is_compressed() && result.type.rank() == 2 && !results_.dense.contains(n.results[0]));
+        Changer(marked_, c, result)
+            .run(result.is_compressed() && result.rank() == 2 && !results_.dense.contains(n.results[0]));
     if (!changed) return;
     c = std::move(changed->compute);
     ValueMap names;
-    for (auto& [v, copy] : changed->made) {
-      const std::set<ValueId> from = tensors_read(copy);
+    for (auto& [v, copy, from] : changed->made) {
       const ValueId known = place(v, std::move(copy), n.range);
       if (!(known == v)) names.emplace(v, known);
-      moved_[known].from = from;
-      moved_[known].users.insert(n.results[0]);
+      moved_[known].from.insert(from.begin(), from.end());
+      moved_[known].users.insert(user);
     }
     if (!names.empty()) rename_operands(n, names);
   }
 
-  /// Places the copy in front of the outermost loop in which it is invariant; returns an equal existing value if there
-  /// is one.
-  ValueId place(ValueId v, Compute copy, const SourceRange& range) {
+  /// The region in front of the outermost loop in which the Compute is invariant.
+  [[nodiscard]] std::size_t level_of(const Compute& c) const {
     std::size_t level = levels_.size() - 1;
-    std::vector<Label> labels = copy.out;
-    const std::vector<const Label*> pointers = {&labels[0], &labels[1]};
-    const auto* alone = std::get_if<Read>(&copy.bodies[0]->op);
-    const bool fails = alone != nullptr && read_may_fail(marked_, *alone, pointers);
-    while (level > 0 && !fails && levels_[level].loop && !depends_on(levels_[level], copy)) --level;
-    Level& at = levels_[level];
+    const auto* alone = std::get_if<Read>(&c.bodies[0]->op);
+    const bool fails = alone != nullptr && read_may_fail(marked_, *alone, passes::labels_of(c));
+    while (level > 0 && !fails && levels_[level].loop && !depends_on(levels_[level], c)) --level;
+    return level;
+  }
+  /// True if no loop computes it repeatedly.
+  [[nodiscard]] bool leaves_loops(const Compute& c) const {
+    const std::size_t level = level_of(c);
+    for (std::size_t outer = 1; outer <= level; ++outer) {
+      if (levels_[outer].loop) return false;
+    }
+    return true;
+  }
+
+  /// Places the Compute in that region; returns an equal existing value if there is one.
+  ValueId place(ValueId v, Compute copy, const SourceRange& range) {
+    Level& at = levels_[level_of(copy)];
+    const auto same_end = [](const Label& a, const Label& b) { return a.end == b.end; };
     for (const auto& [other, value] : at.known) {
-      const bool same = equal(other.bodies[0], copy.bodies[0]) && other.out[0].end == copy.out[0].end &&
-                        other.out[1].end == copy.out[1].end;
-      if (same) return value;
+      const bool guards = static_cast<bool>(other.guard) == static_cast<bool>(copy.guard) &&
+                          (!copy.guard || equal(other.guard, copy.guard));
+      if (guards && equal(other.bodies[0], copy.bodies[0]) && std::ranges::equal(other.out, copy.out, same_end) &&
+          std::ranges::equal(other.reduce, copy.reduce, same_end))
+        return value;
     }
     at.known.emplace_back(copy, v);
     at.defined.insert(v);
     at.made.push_back({range, {v}, std::move(copy)});
     return v;
   }
-  std::set<ValueId> tensors_read(const Compute& copy) const {
-    std::set<ValueId> tensors = values_read(copy);
-    std::erase_if(tensors, [this](ValueId v) { return marked_.type(v).rank() == 0; });
-    return tensors;
-  }
   static bool depends_on(const Level& level, const Compute& copy) {
     const std::set<ValueId> read = values_read(copy);
     const auto defined = [&](ValueId v) { return level.defined.contains(v); };
-    return std::ranges::any_of(read, defined) || std::ranges::any_of(copy.out, [&](const Label& l) {
+    const std::vector<Label> labels = all_labels(copy);
+    return std::ranges::any_of(read, defined) || std::ranges::any_of(labels, [&](const Label& l) {
              const std::vector<ValueId> sizes = l.end.values();
              return std::ranges::any_of(sizes, defined);
            });

@@ -53,9 +53,10 @@ StorageChoice with_rearranged(const Program& program) {
     const std::size_t before = results.refused.size() + results.dense.size();
     const auto dense = [&](ValueId v) { return !choice.compressed.contains(v); };
     for (const auto& [v, moved] : reads.moved) {
+      const bool lost = choice.program.type(v).has_sparse() && dense(v);  // located elements are dense
       for (const ValueId user : moved.users) {
         const Type& type = choice.program.type(user);
-        if (dense(v) || std::ranges::any_of(moved.from, dense))
+        if (lost || std::ranges::any_of(moved.from, dense))
           results.refused.insert(user);
         else if (type.rank() == 2 && type.has_sparse() && dense(user))
           results.dense.insert(user);
