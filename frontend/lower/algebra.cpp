@@ -6,6 +6,7 @@
 #include "frontend/sema/types.h"
 #include "ir/analysis/diagonal.h"
 #include "ir/analysis/support.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::frontend {
 
@@ -47,9 +48,11 @@ std::optional<Tensor> diagonal_vector(const Tensor& t) {
   if (t.rank() != 2 || t.padded || !(t.shape[0].extent == t.shape[1].extent)) return std::nullopt;
   const auto* s = std::get_if<ir::Select>(&t.body->op);
   const auto* equal = s == nullptr ? nullptr : std::get_if<ir::Binary>(&s->condition->op);
-  if (equal == nullptr || equal->op != BinaryOp::kEq || !ir::is_zero(s->when_false) ||
-      !ir::is_label(equal->left, t.labels[0]) || !ir::is_label(equal->right, t.labels[1]))
-    return std::nullopt;
+  if (equal == nullptr || equal->op != BinaryOp::kEq || !ir::is_zero(s->when_false)) return std::nullopt;
+  const auto are = [&](std::size_t left, std::size_t right) {
+    return ir::is_label(equal->left, t.labels[left]) && ir::is_label(equal->right, t.labels[right]);
+  };
+  if (!are(0, 1) && !are(1, 0)) return std::nullopt;
   Tensor vector = t;
   vector.labels.pop_back();
   vector.shape.pop_back();
