@@ -47,10 +47,11 @@ struct Changed {
 
 class Changer {
  public:
-  /// Adds new values to `program`, in which all candidates are marked. `result`: the type of the Compute's result.
-  Changer(Program& program, const Compute& c, const Type& result) : program_(program), compute_(c) {
+  /// Adds new values to `program`, in which all candidates are marked. `sparse`: the result has sparse dimensions, and
+  /// may be compressed.
+  Changer(Program& program, const Compute& c, bool sparse) : program_(program), compute_(c) {
     const bool sums = c.monoid && c.monoid->kind == Monoid::Kind::kSum;
-    if (c.bodies.size() == 1 && (sums || result.has_sparse())) find_terms(c.bodies[0]);
+    if (c.bodies.size() == 1 && (sums || sparse)) find_terms(c.bodies[0]);
   }
 
   /// Nullopt if the Compute already iterates over its matrices, or cannot. `compressed_result`: its result must be
@@ -158,7 +159,8 @@ class Changer {
     return true;
   }
 
-  /// Collects the terms of a result that never is -0: the sign of a zero in them does not count.
+  /// Collects the terms of a result that is never -0 and not a whole dense matrix: the sign of a zero in them does not
+  /// count.
   void find_terms(const Expr& e) {
     terms_.insert(e.id());
     if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) find_terms(u->operand);
@@ -183,8 +185,7 @@ class Changer {
     if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
     const auto labels = diagonal_of(e);
     if (!labels || may_fail(e)) return false;
-    const bool nonzero = std::holds_alternative<Constant>(value_on_diagonal(e)->op) && !is_zero(value_on_diagonal(e));
-    if (is_float(e->type) && !nonzero && !terms_.contains(e.id())) return false;
+    if (!terms_.contains(e.id())) return false;
     const std::vector<const Label*> ranges = passes::labels_of(compute_);
     bool simple = std::ranges::all_of(labels_in(e), [&](std::int32_t l) { return std::ranges::count(*labels, l) > 0; });
     for_each_read(e, [&](const Read& r) {
@@ -442,10 +443,10 @@ class Rewriter {
 
   /// `user`: the result of the Compute in the original program for which this one is computed.
   void move(Node& n, Compute& c, ValueId user) {
-    const Type result = marked_.type(n.results[0]);
+    const Type& result = marked_.type(n.results[0]);
+    const bool sparse = result.has_sparse() && !results_.dense.contains(n.results[0]);
     std::optional<Changed> changed =
-        Changer(marked_, c, result)
-            .run(result.is_compressed() && result.rank() == 2 && !results_.dense.contains(n.results[0]));
+        Changer(marked_, c, sparse).run(sparse && result.is_compressed() && result.rank() == 2);
     if (!changed) return;
     c = std::move(changed->compute);
     ValueMap names;
