@@ -19,16 +19,27 @@ bool needs_float(UnaryOp op) {
   return !of_integers.contains(op);
 }
 
+/// `f(e)` for what is 0 off a diagonal, with `f` applied to its value there; f(0) is 0.
+template <class F>
+Expr on_diagonal(const Expr& marked, const F& f) {
+  const auto* u = std::get_if<ir::Unary>(&marked->op);
+  const auto* s = u == nullptr || u->op != UnaryOp::kSparse ? nullptr : std::get_if<ir::Select>(&u->operand->op);
+  if (s == nullptr || !ir::is_zero(s->when_false)) return f(marked);
+  const Expr value = f(s->when_true);
+  return ir::unary(UnaryOp::kSparse, ir::select(s->condition, value, ir::zero_of(value->type), u->operand->range),
+                   marked->range);
+}
+
 /// The expression with its diagonals marked `sparse` if they make it carry absence; null if it has other terms.
 Expr with_sparse_diagonals(const Expr& e) {
   if (ir::diagonal_of(e)) return ir::unary(UnaryOp::kSparse, e, e->range);
   if (const auto* u = std::get_if<ir::Unary>(&e->op)) {
     const Expr of = u->op == UnaryOp::kNeg ? with_sparse_diagonals(u->operand) : Expr();
-    return of ? ir::unary(u->op, of, e->range) : Expr();
+    return of ? on_diagonal(of, [&](const Expr& x) { return ir::unary(u->op, x, e->range); }) : Expr();
   }
   if (const auto* c = std::get_if<ir::Cast>(&e->op)) {
     const Expr of = with_sparse_diagonals(c->operand);
-    return of ? ir::cast(e->type, of, e->range) : Expr();
+    return of ? on_diagonal(of, [&](const Expr& x) { return ir::cast(e->type, x, e->range); }) : Expr();
   }
   const auto* b = std::get_if<ir::Binary>(&e->op);
   if (b == nullptr) return {};
@@ -38,7 +49,11 @@ Expr with_sparse_diagonals(const Expr& e) {
   // The last term of a long sum first.
   const Expr right = b->op == BinaryOp::kDiv ? Expr() : with_sparse_diagonals(b->right);
   if (adds && !right) return {};
-  if (!adds && right) return with(b->left, right);
+  if (!adds && right) {
+    // `2 * eye(n)`, which is converted to the other operand's type.
+    if (literal_of(b->left) != nullptr) return on_diagonal(right, [&](const Expr& x) { return with(b->left, x); });
+    return with(b->left, right);
+  }
   const Expr left = with_sparse_diagonals(b->left);
   return left ? with(left, adds ? right : b->right) : Expr();
 }
