@@ -7,8 +7,9 @@
 //
 // These are inputs, and results computed from stored elements of compressed operands, if at least one operation
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
-// a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone (rearranged_reads.h). Reductions to which
-// absent elements contribute are split first (background.cpp). Values that no operation produces compressed, a scatter
+// a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone, and one that reads single elements, `A[i,
+// i]`, read a vector of these (rearranged_reads.h). Reductions to which absent elements contribute are split first
+// (background.cpp, stored_optima.h). Values that no operation produces compressed, a scatter
 // or a product of dense matrices, get a compressed copy if two operations iterate over it, or one in a loop that does
 // not compute the value; a single operation reads all of it for less than the cost of a copy:
 //
@@ -37,6 +38,7 @@
 #include "passes/sparse/iteration.h"
 #include "passes/sparse/rearranged_reads.h"
 #include "passes/sparse/storage_choice.h"
+#include "passes/sparse/stored_optima.h"
 
 namespace tdsl::passes {
 
@@ -173,12 +175,28 @@ StorageChoice chosen(const Program& program) {
   }
 }
 
+/// Finds positions of optima among stored elements where that leaves the matrix compressed.
+Program with_optima(const Program& original, PassContext& context) {
+  StoredOptima optima = stored_optima(original);
+  while (!optima.empty()) {
+    const Program written = with_stored_optima(original, context, optima);
+    const StorageChoice choice = with_rearranged(written);
+    const auto dense = [&](const auto& optimum) { return !choice.compressed.contains(optimum.second); };
+    if (std::erase_if(optima, dense) > 0) continue;
+    for (const auto& [v, of] : optima)
+      context.applied(original.info(v).range,
+                      "the position of an optimum: among stored elements and the first absent one");
+    return written;
+  }
+  return original;
+}
+
 constexpr std::string_view kStoredDense = " is stored dense: ";
 
 }  // namespace
 
 Program storage(const Program& original, PassContext& context) {
-  const auto [program, compressed, dense] = chosen(background(original, context));
+  const auto [program, compressed, dense] = chosen(background(with_optima(original, context), context));
   for (const auto& [v, operations] : compressed)
     context.applied(program.info(v).range,
                     fmt::format("{} is compressed: {} go{} over its stored elements", quoted(program, v, "this value"),
