@@ -77,7 +77,8 @@ class Rewriter {
   void locate(Node& n, Compute& c) {
     std::vector<std::pair<Expr, Expr>> replaced;
     for (LocatedRead& located : located_reads(marked_, c)) {
-      if (located.at.empty() && !leaves_loops(located.compute)) continue;
+      // A single row may be cheaper to read from a dense copy than by an operation per iteration.
+      if (!located.of_all_rows && !leaves_loops(located.compute)) continue;
       Type type{located.read->type, {}, {}};
       for (const Label& l : located.compute.out) type.shape.push_back(l.end);
       const ValueId v = marked_.new_value(std::move(type), marked_.info(located.from).name, located.read->range);
