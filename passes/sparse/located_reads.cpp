@@ -18,7 +18,7 @@ namespace {
 
 class Locator {
  public:
-  Locator(const Program& program, const Compute& c) : program_(program), compute_(c), labels_(labels_of(c)) {}
+  Locator(const Program& program, const Compute& c) : program_(program), compute_(c), labels_(passes::labels_of(c)) {}
 
   std::vector<LocatedRead> run() {
     for (const Expr& body : compute_.bodies) visit(body, !compute_.guard);
