@@ -104,7 +104,7 @@ class StoredVerifier {
     const bool row = stored.fibres.size() == 1 && stored.fibres.front().outer.size() == 1 &&
                      exists(stored.fibres.front().operand) &&
                      nest_.variable(stored.fibres.front().operand).type.rank() == 2;
-    if (!row) problem("the loop over {} walks a part of what is no row of a matrix", name(f.index));
+    if (!row) problem("the loop over {} walks a part of a level that is no row of a matrix", name(f.index));
     if (!stored.ahead.empty()) problem("the loop over {} walks a part of a row, and fetches ahead", name(f.index));
   }
   /// Several operands are co-iterated over all levels.

@@ -19,7 +19,7 @@ bool needs_float(UnaryOp op) {
   return !of_integers.contains(op);
 }
 
-/// `f(e)` for what is 0 off a diagonal, with `f` applied to its value there; f(0) is 0.
+/// `f` of a marked diagonal, applied to its value on the diagonal; f(0) is 0.
 template <class F>
 Expr on_diagonal(const Expr& marked, const F& f) {
   const auto* u = std::get_if<ir::Unary>(&marked->op);

@@ -20,8 +20,8 @@ namespace tdsl::passes {
 /// compressed or dense) is transposed. Only changes Computes that do not iterate over all of their matrices, and only
 /// if they iterate over more of them afterwards; if the result is compressed, only Computes without sparse iteration.
 /// Conditional reads must be in bounds at all points, unless all alternatives are moved together: a concatenation.
-/// What is 0 off a diagonal becomes a matrix with an element per row (ir/analysis/diagonal.h), so that a sum with a
-/// compressed matrix iterates over the union of both:
+/// An expression that is 0 off a diagonal becomes a matrix with an element per row (ir/analysis/diagonal.h), so that a
+/// sum with a compressed matrix iterates over the union of both:
 ///
 ///     %3 = compute [i in 0..%0, j in 0..%0] (add(%1[i, j], select(eq(i, j), %2[i], 0.0)))
 /// becomes
