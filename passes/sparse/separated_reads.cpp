@@ -50,7 +50,7 @@ class Separator {
     if (now == Reach::kAll || (compressed_result && (now == Reach::kSome || rearrangement(program_, compute_))))
       return std::nullopt;
     std::vector<std::size_t> turned;
-    for (std::size_t mask = 0; mask < std::size_t{1} << parts_.size(); ++mask) turned.push_back(mask);
+    for (std::size_t mask = 0; mask < std::size_t{1} << turnable_; ++mask) turned.push_back(mask);
     std::ranges::stable_sort(turned, {}, [](std::size_t mask) { return std::popcount(mask); });
     for (const std::size_t mask : turned) {
       const std::size_t values = program_.values.size();
@@ -86,7 +86,14 @@ class Separator {
     if (std::ranges::none_of(values, [this](ValueId v) { return program_.type(v).is_compressed(); })) return false;
     bool fits = find_parts(compute_.bodies[0], static_cast<bool>(compute_.guard));
     if (compute_.guard) fits = find_parts(compute_.guard, false) && fits;
-    return fits && !parts_.empty() && parts_.size() <= kMostParts;
+    if (!fits || parts_.empty()) return false;
+    const auto diagonals = std::ranges::stable_partition(parts_, [](const MovedRead& p) { return p.beside.empty(); });
+    turnable_ = parts_.size() - diagonals.size();
+    if (turnable_ <= kMostParts) return true;
+    const bool only_diagonals =
+        std::ranges::all_of(parts_, [](const MovedRead& p) { return p.as_it_is || !p.beside.empty(); });
+    turnable_ = 0;
+    return only_diagonals;
   }
   /// `conditional`: not evaluated at all points.
   bool find_parts(const Expr& e, bool conditional) {
@@ -370,7 +377,8 @@ class Separator {
 
   Program& program_;
   const Compute& compute_;
-  std::vector<MovedRead> parts_;
+  std::vector<MovedRead> parts_;     ///< diagonals last
+  std::size_t turnable_ = 0;         ///< number of the first parts that may be transposed
   std::set<const ExprNode*> terms_;  ///< see find_terms
 };
 
