@@ -35,8 +35,11 @@ class Separator {
   /// Adds new values to `program`, in which all candidates are marked. `sparse`: the result has sparse dimensions, and
   /// may be compressed.
   Separator(Program& program, const Compute& c, bool sparse) : program_(program), compute_(c) {
-    const bool sums = c.monoid && c.monoid->kind == Monoid::Kind::kSum;
-    if (c.bodies.size() == 1 && (sums || sparse)) find_terms(c.bodies[0]);
+    using enum Monoid::Kind;
+    const bool signless = c.monoid ? c.monoid->kind != kProd && c.monoid->kind != kUser : sparse;
+    if (c.bodies.size() != 1 || !signless) return;
+    find_terms(c.bodies[0], true);
+    if (c.guard) find_terms(c.guard, true);
   }
 
   /// Nullopt if the Compute already iterates over its matrices, or cannot. `compressed_result`: its result must be
@@ -151,24 +154,21 @@ class Separator {
     return true;
   }
 
-  /// Collects the terms of a result that is never -0 and not a whole dense matrix: the sign of a zero in them does not
-  /// count.
-  void find_terms(const Expr& e) {
-    terms_.insert(e.id());
-    if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) find_terms(u->operand);
-    if (const auto* c = std::get_if<Cast>(&e->op)) find_terms(c->operand);
-    if (const auto* s = std::get_if<Select>(&e->op); s != nullptr && !diagonal_of(e)) {
-      find_terms(s->when_true);
-      find_terms(s->when_false);
-    }
+  /// Collects the diagonals in expressions of a result that is never -0. `signless`: the sign of a zero in `e` can only
+  /// change that of a zero result, which operators other than quotients and powers preserve.
+  void find_terms(const Expr& e, bool signless) {
+    if (diagonal_of(e)) (signless ? terms_ : others_).push_back(e);
     const auto* b = std::get_if<Binary>(&e->op);
-    if (b == nullptr) return;
     using enum BinaryOp;
-    const bool quotient = b->op == kDiv || b->op == kAbsentDiv;
-    if (!quotient && b->op != kAdd && b->op != kSub && b->op != kMul && b->op != kAbsentMul && b->op != kMutualMul)
+    const bool quotient = b != nullptr && (b->op == kDiv || b->op == kAbsentDiv);
+    if (quotient) {
+      find_terms(b->left, signless);
+      find_terms(b->right, false);
       return;
-    find_terms(b->left);
-    if (!quotient) find_terms(b->right);
+    }
+    const bool keeps =
+        !std::holds_alternative<Apply>(e->op) && (b == nullptr || (b->op != kPow && b->op != kRem && b->op != kMod));
+    for (const Expr& child : children(*e)) find_terms(child, signless && keeps);
   }
 
   /// Moves `select(i == j, v[i], 0)` beside a read `A[i, j]` into a matrix with at most one element per row, computed
@@ -177,7 +177,10 @@ class Separator {
     if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
     const auto labels = diagonal_of(e);
     if (!labels || may_fail(e)) return false;
-    if (!terms_.contains(e.id())) return false;
+    const auto is_among = [&](const std::vector<Expr>& list) {
+      return std::ranges::any_of(list, [&](const Expr& other) { return equal(other, e); });
+    };
+    if (!is_among(terms_) || is_among(others_)) return false;
     const std::vector<const Label*> ranges = passes::labels_of(compute_);
     const bool one_label = labels_in(value_on_diagonal(e)).size() == 1;
     bool simple = std::ranges::all_of(labels_in(e), [&](std::int32_t l) { return std::ranges::count(*labels, l) > 0; });
@@ -377,9 +380,10 @@ class Separator {
 
   Program& program_;
   const Compute& compute_;
-  std::vector<MovedRead> parts_;     ///< diagonals last
-  std::size_t turnable_ = 0;         ///< number of the first parts that may be transposed
-  std::set<const ExprNode*> terms_;  ///< see find_terms
+  std::vector<MovedRead> parts_;  ///< diagonals last
+  std::size_t turnable_ = 0;      ///< number of the first parts that may be transposed
+  std::vector<Expr> terms_;       ///< see find_terms
+  std::vector<Expr> others_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct SeparatedReads {
 /// The Compute with separate matrices for its reads as in rearranged_reads.h, whose values are added to `program`, in
 /// which all candidates are marked. Nothing if it already iterates over its matrices, or would not afterwards.
 /// `sparse`: the result has sparse dimensions and may be compressed; a compressed matrix then must be. Otherwise
-/// diagonals are separated in sums only, since a dense matrix takes the memory of a dense copy.
+/// diagonals are separated in reductions only, since a dense matrix takes the memory of a dense copy.
 [[nodiscard]] std::optional<SeparatedReads> separated_reads(ir::Program& program, const ir::Compute& compute,
                                                             const ir::Type& result, bool sparse);
 
