@@ -49,8 +49,12 @@ std::vector<GuardBound> guard_bounds(const ComputeKernel& kernel, int label, con
     const auto* b = std::get_if<ir::Binary>(&part->op);
     const bool strict = b != nullptr && b->op == ir::BinaryOp::kLt;
     const bool compares = strict || (b != nullptr && b->op == ir::BinaryOp::kLe);
-    const bool bounds_label = compares && ((ir::is_label(b->right, label) && add(b->left, true, strict)) ||
-                                           (ir::is_label(b->left, label) && add(b->right, false, !strict)));
+    const auto at = [&](const Expr& value) { return add(value, true, false) && add(value, false, true); };
+    const bool equals = b != nullptr && b->op == ir::BinaryOp::kEq;
+    const bool bounds_label =
+        (compares && ((ir::is_label(b->right, label) && add(b->left, true, strict)) ||
+                      (ir::is_label(b->left, label) && add(b->right, false, !strict)))) ||
+        (equals && ((ir::is_label(b->right, label) && at(b->left)) || (ir::is_label(b->left, label) && at(b->right))));
     if (bounds_label) used.insert(part.id());
     all_so_far = all_so_far && used.contains(part.id());
   }

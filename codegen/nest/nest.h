@@ -88,6 +88,7 @@ struct Fibre {
   std::vector<int> outer;
   friend bool operator==(const Fibre&, const Fibre&) = default;
 };
+/// `stored %1[i, *] from %5 to %6`: the part of a row from one subscript to another, found by search; of a matrix.
 /// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index at which one of the
 /// operands stores something, ascending; at least all those with a nonzero element. `and`: at which all of them do;
 /// `with`: at which the first does. Within the loop, a read of the operands at the indices of all their levels is the
@@ -96,6 +97,7 @@ struct Fibre {
 struct Stored {
   std::vector<Fibre> fibres;
   ir::Merge merge = ir::Merge::kUnion;
+  TaskRange within{};          ///< the part of the task's interval; only for a row of a single operand
   std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
                                ///< compressed operand, to prefetch before the loop reaches their index
 };

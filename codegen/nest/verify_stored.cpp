@@ -79,6 +79,7 @@ class StoredVerifier {
         problem("the loop over {} visits stored elements, and is not serial", name(f.index));
       if (stored->fibres.empty()) problem("the loop over {} walks nothing", name(f.index));
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
+      part(f, *stored);
       together(f, *stored);
     }
     loops_.push_back(&f);
@@ -100,6 +101,15 @@ class StoredVerifier {
         problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id,
                 name(index));
     }
+  }
+  /// A part of a row is found by search.
+  void part(const For& f, const Stored& stored) {
+    if (!stored.within.begin && !stored.within.end) return;
+    const bool row = stored.fibres.size() == 1 && stored.fibres.front().outer.size() == 1 &&
+                     exists(stored.fibres.front().operand) &&
+                     nest_.variable(stored.fibres.front().operand).type.rank() == 2;
+    if (!row) problem("the loop over {} walks a part of a level that is no row of a matrix", name(f.index));
+    if (!stored.ahead.empty()) problem("the loop over {} walks a part of a row, and fetches ahead", name(f.index));
   }
   /// Several operands are co-iterated over all levels.
   void together(const For& f, const Stored& stored) {

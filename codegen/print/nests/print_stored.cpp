@@ -281,8 +281,10 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   add_marks(f, inner);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
+  const bool part = over.within.begin || over.within.end;
   const bool whole =
-      vector || (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
+      vector || part ||
+      (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
   if (!whole)
     inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
@@ -293,8 +295,9 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                             walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "",
-                                 ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  const std::string range = part ? range_text(f.index, over.within) + ", " : vector ? range_name(f.index) + ", " : "";
+  std::string head =
+      fmt::format("{}.each({}{}[&](Index{}{})", row, range, ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
   Statements loop{block(std::move(head), std::move(inner), "});")};
   if (!sum) return loop;

@@ -57,6 +57,19 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
                        "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), whole()}}, ");
 }
 
+TEST_CASE("codegen emit stored: a guard with both bounds of the column is a part of the row") {
+  const std::string text = emitted_stored(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) where eq(i, j) @0:4:1-4:2\noutput \"r\" "
+      "%8\n");
+  check_contains(text, "const Index j_begin = std::max<Index>(range_j.lo, i);");
+  check_contains_words(text, "row.each(Interval{j_begin, j_end}, [&](Index, double a) { total += a; });");
+  // One bound is tested per element.
+  const std::string below = emitted_stored(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) where lt(j, i) @0:4:1-4:2\noutput \"r\" "
+      "%8\n");
+  check_contains_words(below, "row.each([&](Index j, double a) { if (j < i) total += a; });");
+}
+
 TEST_CASE("codegen emit stored: with the transpose rows are reduced, and what lies along them is read once per row") {
   const std::string text = emitted_stored(
       "%8:f64[%1] \"r\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %5[i])) @0:4:1-4:2\noutput \"r\" "
