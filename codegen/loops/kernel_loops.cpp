@@ -117,7 +117,11 @@ void KernelNestBuilder::scatter() {
     add(nest::Check{index, of_nest(left), bound(d, of_nest(*kernel_.scattered[d]), left, step_.target, left->range)});
     mine.members.push_back({index, static_cast<int>(d)});
   }
-  Body body = collected([&] { change(element()); });
+  Body body = collected([&] {
+    if (!kernel_.once) return change(element());
+    Expr value = named(of_nest(compute_.bodies.front()));
+    add(nest::Store{element(), std::move(value)});
+  });
   add(nest::If{std::move(mine), std::move(body)});
 }
 
@@ -181,8 +185,9 @@ void KernelNestBuilder::blocked(const Blocking& blocks) {
 
 void KernelNestBuilder::first_values() {
   const auto filled = [&](Expr value) { add(nest::Fill{target_, std::move(value)}); };
+  if (nest_.variable(target_).type.is_compressed()) return;
   if (ir::stored_loops(compute_) != nullptr) {
-    if (!nest_.variable(target_).type.is_compressed()) filled(compute_.monoid ? identity() : fill());
+    filled(compute_.monoid ? identity() : fill());
   } else if (compute_.monoid) {
     if (!order_.into_scalar || writes() || op_.has_base()) filled(identity());
   } else if ((writes() || compute_.combine) && !op_.has_base()) {

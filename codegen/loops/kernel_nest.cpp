@@ -88,6 +88,7 @@ void KernelNestBuilder::add_result() {
   nest::Variable result{
       Role::kResult, title_of(program_, step_.target), {kernel_.type, of_nest(type.shape), type.format}};
   result.continued = op_.has_base();
+  result.assembled = type.is_compressed() && !kernel_.scattered.empty();
   if (!writes()) {
     for (const ir::Label& l : compute_.out) result.origin.push_back(of_nest(l.begin));
   }

@@ -371,9 +371,13 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });
   // Partial results live until their combination is complete.
-  if (c.partial)
-    worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) /
-             static_cast<double>(inputs_.ranks);
+  if (c.partial) {
+    const TensorDesc& parts = c.op.outputs.front();
+    const double bytes = parts.sized()
+                             ? static_cast<double>(parts.bytes())
+                             : static_cast<double>(parts.element.bytes) * static_cast<double>(recorded_elements(c.op));
+    worst += bytes / static_cast<double>(inputs_.ranks);
+  }
   return worst;
 }
 
@@ -577,8 +581,9 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   for (const TensorId id : named_dead) {
     if (const auto copy = copies_.find(id); copy != copies_.end()) dead.push_back(copy->second.id);
   }
-  // Partial results have a single output and no base; partial results in sized blocks would have to be merged.
-  if (op.outputs.size() != 1 || op.base >= 0 || op.outputs.front().sized()) op.combine = Combine::kNone;
+  // Partial results have a single output and no base. In sized blocks only lists of entries can be combined.
+  if (op.outputs.size() != 1 || op.base >= 0 || (op.outputs.front().sized() && !assembles(op)))
+    op.combine = Combine::kNone;
   const std::shared_ptr<const Choice> choice = choose(op, true, dead);
   for (const auto& [position, where] : choice->leaves) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);

@@ -31,6 +31,17 @@ ROOT = Path(__file__).resolve().parents[2]
 MATMULS = ("matmul", "matmul_index", "matmul_loops")
 SHAPES = {"cube": (60, 60, 60), "long inner": (12, 400, 10), "tall": (300, 12, 10), "wide": (9, 11, 300),
           "outer": (80, 3, 70), "primes": (37, 41, 43)}
+# Forms of docs/sparse.md, with their results in r, by its rank: no warning, no dense copy.
+SPARSE_FORMS = {
+    0: {"element": "let r = A[3, 5];", "element_at_param": "let r = A[k, k + 1];", "trace": "let r = trace(A);", "count": "let r = nnz(A - diag(v));"},
+    1: {"row": "let r = A[k, :];", "row_in_expression": "let r[j] = A[k, j] * v[j] + 1.0;", "column": "let r[i] = v[i] - A[i, 3];", "diagonal": "let r = diag(A);",
+        "jacobi": "let r[i] = v[i] / A[i, i];", "above": "let r[i]: f64[n - 1] = A[i, i + 1] for i in 0..n - 1;", "across": "let r[i] = A[i, n - 1 - i] for i in 0..n;",
+        "shifted_product": "let r = (A + eye(n)) @ v;", "maximum": "let r = max(A, axis=1);", "argmax": "let r[i] = argmax[j](A[i, j]);", "argmin": "let r[j] = argmin[i](A[i, j]);"},
+    2: {"normalised": "let r[i, j] = A[i, j] / sqrt(A[i, i] * A[j, j]);", "eye": "let r = eye(n) + A;", "diag_less": "let r = diag(v) - A;", "less_diag": "let r = A - k * diag(v);",
+        "triangle": "let r = tril(A) + eye(n);", "laplacian": "let r = laplacian(A);", "scaled_columns": "let r = A @ diag(v);", "scaled_rows": "let r = diag(v) @ A;",
+        "quotient": "let r[i, j] = A[i, j] / v[i];"}}
+# Two readers, so that the result is a tensor; none of its elements is sent to rank 0.
+SPARSE_USES = {0: "output s = r;", 1: "output s = sum(r + r);", 2: "output s = r @ v; output t = sum(r);"}
 # Instrumented compilers and executables are slow: only checks that run ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
@@ -86,6 +97,23 @@ class Facts:
                 if plan != plans[0]:
                     raise Failed(f"{other} and {MATMULS[0]} differ at ranks={ranks}, {per_node} a node, shape {(n, m, k)}:\n"
                                  f"      {plan}\n      {plans[0]}")
+
+    # Sparse forms at a million rows: no rank holds more than three times the operands and the result, nor receives more than the operands.
+    def test_forms_stay_sparse(self):
+        n, stored = 1_000_000, 10_000_000
+        matrix = 12 * stored + 8 * n
+        most = 3 * (2 * matrix + 16 * n)
+        for (rank, forms), ranks in itertools.product(SPARSE_FORMS.items(), (1, 4) if self.quick else (1, 2, 3, 4)):
+            for name, form in forms.items():
+                path = self.work / f"form_{name}.tdsl"
+                path.write_text("import std.graph;\nparam k: i64 = 2;\ninput A: f64[n, sparse n];\ninput v: f64[n];\n"
+                                f"{form}\n{SPARSE_USES[rank]}\noutput w = sum(v) * k;\n")
+                result = launch.run([self.tdslc, "explain", path, "--json", "-n", ranks, "--set", f"n={n}", "--set", f"A.stored={stored}"], self.options.limit)
+                if result.code != 0 or "warning" in result.err:
+                    raise Failed(f"{name} on {ranks} ranks: {result}")
+                for each in json.loads(result.out)["per_rank"]:
+                    if each["peak_block_bytes"] > most or each["bytes_received"] > matrix + 8 * n:
+                        raise Failed(f"{name} on {ranks} ranks: rank {each['rank']} holds {each['peak_block_bytes']:.3g} B and receives {each['bytes_received']:.3g} B")
 
     # Every rank receives exactly the predicted bytes, and `explain` predicts the same as the run.
     def test_received_bytes_are_as_predicted(self):

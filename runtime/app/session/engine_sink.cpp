@@ -11,6 +11,7 @@
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/kernels/assembled.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/product/contraction.h"
@@ -144,6 +145,7 @@ Kernel without_parts(const plan::Op& op, Kernel kernel) {
     }
     TaskArgs inner = args;
     inner.outputs = outputs;
+    inner.partial = true;
     drop(inner.out_box);
     kernel(inner);
   };
@@ -159,9 +161,11 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
   const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
   if (planned->part == 1) {
     const Parts& parts = parts_.at(op.reads.front().tensor);
-    engine_.submit(planned,
-                   followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue),
-                   last_names);
+    Kernel combination =
+        op.outputs.front().sized()
+            ? assembled_kernel(parts.combine, type())
+            : followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue);
+    engine_.submit(planned, std::move(combination), last_names);
     return;
   }
   if (planned->part == 2) {
