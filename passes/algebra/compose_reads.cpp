@@ -74,6 +74,11 @@ bool is_factor(const Expr& e, const Expr& element) {
   return is_factor(b->left, element);
 }
 
+/// The number of elements of the result.
+std::optional<Extent> elements_of(const Compute& c) {
+  return points_of(c, running_labels(c) & ((LabelSet{1} << c.out.size()) - 1));
+}
+
 Expr with_part(const Expr& e, const Expr& part, const Expr& by) {
   return rewrite(e, [&](const Expr& x) { return equal(x, part) ? by : x; });
 }
@@ -165,7 +170,7 @@ class ComposeReads : public RegionRewriter {
   /// True if readers compute no more elements than the value has; nothing if that depends on sizes. Several reads of a
   /// reduction would each read its operands, so they must be far fewer.
   [[nodiscard]] static std::optional<bool> reads_few(const Compute& producer, const std::vector<Reader>& sites) {
-    const auto elements = points_of(producer, running_labels(producer));
+    const auto elements = elements_of(producer);
     if (!elements) return false;
     if (sites.size() == 1 && sites[0].reads.size() == 1 && sites[0].reads[0].each_once) return true;
     Extent read;
@@ -208,7 +213,7 @@ class ComposeReads : public RegionRewriter {
 
   /// True if the only read covers as many points as the value has elements.
   [[nodiscard]] static bool is_of_all(const Compute& producer, const Reader& site) {
-    const auto elements = points_of(producer, running_labels(producer));
+    const auto elements = elements_of(producer);
     return elements && *elements == site.reads.front().points;
   }
 
@@ -244,7 +249,7 @@ class ComposeReads : public RegionRewriter {
     const auto& c = std::get<Compute>(region.nodes[site.at].op);
     if (!may_move(region, k, site)) return false;
     const bool taken = takes(region, producer, site);
-    const auto elements = points_of(producer, running_labels(producer));
+    const auto elements = elements_of(producer);
     return std::ranges::all_of(site.reads, [&](const ElementRead& r) {
       // A tensor of as many elements would only have another shape.
       if (!taken && elements && *elements == r.points) return false;

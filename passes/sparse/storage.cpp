@@ -9,9 +9,10 @@
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
 // a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone, and one that reads single elements, `A[i,
 // i]`, read a vector of these (rearranged_reads.h). Reductions to which absent elements contribute are split first
-// (background.cpp, stored_optima.h). Stores at computed positions are assembled (assemblies.h). Values that no operation
-// produces compressed, a product of dense matrices, get a compressed copy if two operations iterate over it, or one in a
-// loop that does not compute the value; a single operation reads all of it for less than the cost of a copy:
+// (background.cpp, stored_optima.h). Stores at computed positions are assembled (assemblies.h). Values that no
+// operation produces compressed, a product of dense matrices, get a compressed copy if two operations iterate over it,
+// or one in a loop that does not compute the value; a single operation reads all of it for less than the cost of a
+// copy:
 //
 //     %4:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))
 //     %7:f64[%0, compressed %0] = compute [i in 0..%0, j in 0..%0] (%4[i, j])

@@ -205,7 +205,8 @@ Statements Printer::stored(const For& f, const Stored& over) {
 
 /// True if the loop runs over all rows of a compressed result.
 bool Printer::runs_over_rows(const For& f) const {
-  if (nest_.form != Form::kKernel || !result().type.is_compressed() || !std::holds_alternative<TaskRange>(f.over))
+  if (nest_.form != Form::kKernel || !result().type.is_compressed() || result().assembled ||
+      !std::holds_alternative<TaskRange>(f.over))
     return false;
   return std::ranges::any_of(nest_.body, [&](const Statement& s) { return std::get_if<For>(&s.op) == &f; });
 }

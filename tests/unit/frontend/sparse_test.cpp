@@ -128,7 +128,7 @@ TEST_CASE("sparse: diagonals take the storage that they meet in sums") {
 
 TEST_CASE("sparse: products with a diagonal matrix are scalings") {
   CHECK(same_floats(values_of("output y = D @ diag(x);"), {kInf, kInf, kInf, kInf}));
-  CHECK(same_floats(values_of("output y = diag(x) @ D;"), {kInf, kInf, kInf, kInf}));
+  CHECK(same_floats(values_of("output y = diag(D[:, 0]) @ D;"), {kInf, kInf, kInf, kInf}));
   CHECK(same_floats(values_of("output y = A @ diag(x);"), {0, 2, 0, 1}));
   CHECK(same_floats(values_of("output y = diag(x)' @ x;"), {kInf, 1}));
   CHECK(storage_of("let y = A @ diag(x);", "y") == "ds");

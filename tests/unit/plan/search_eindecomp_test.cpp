@@ -20,7 +20,7 @@ using tdsl::tests::RegionWriter;
 namespace {
 
 const Region& square_product() {
-  static const Region region = product(8, 8, 8);
+  static const Region region = tdsl::tests::regions::product(8, 8, 8);
   return region;
 }
 
