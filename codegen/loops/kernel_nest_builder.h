@@ -151,9 +151,9 @@ class KernelNestBuilder final : public ComputeNest {
   ValueId target_;
   LoopOrder order_;
   std::map<int, Expr> divisors_;  ///< per label that the body divides: the size, of the program
-  /// Locals: the number of the current tile, and the task's part of it.
+  /// Locals: the bounds of the task, the number of the current tile, and the task's part of it.
   struct Tile {
-    ValueId number, begin, end;
+    ValueId from, to, number, begin, end;
   };
   std::map<int, Tile> tiles_;  ///< per such label of an enclosing loop
   std::size_t total_at_ = 0;   ///< in sparse iteration: number of loops outside the reduction's target

@@ -10,7 +10,7 @@
 // over tiles, and in each over the task's positions in it: the quotient is constant there, and the remainder one
 // subtraction. No point divides, and the innermost loop may be vectorised.
 //
-//     for (Index i_tile = 0; i_tile < (n + b - 1) / b; ++i_tile) {
+//     for (Index i_tile = range_i.lo / b; i_tile < (range_i.hi + b - 1) / b; ++i_tile) {
 //       const Index i_begin = max(range_i.lo, i_tile * b), i_end = min(range_i.hi, i_tile * b + b);
 //       for (Index i = i_begin; i < i_end; ++i) y(i) = A(i_tile, i - i_tile * b);
 //     }
@@ -75,7 +75,7 @@ void KernelNestBuilder::open_tile(int label) {
   if (!divisors_.contains(label)) return;
   const std::string& name = label_names_[static_cast<std::size_t>(label)];
   const auto integer = [&](const char* what) { return local(name + what, ir::Scalar::kI64); };
-  tiles_[label] = {integer("_tile"), integer("_begin"), integer("_end")};
+  tiles_[label] = {integer("_from"), integer("_to"), integer("_tile"), integer("_begin"), integer("_end")};
 }
 
 nest::TaskRange KernelNestBuilder::range_in_tile(int label) const {
@@ -95,13 +95,16 @@ nest::Body KernelNestBuilder::in_tiles(int label, Body body) {
     add(nest::Narrow{tile.end, label, {tile.begin, {}}, false, end, false, true});
     append(std::move(body));
   });
-  const Extent size = of_nest(*ir::extent_of(divisors_.at(label)));
-  const Extent all = of_nest(op_.labels[static_cast<std::size_t>(label)].range.hi);
-  const Expr count = ir::expr_of_polynomial(Extent::quotient(all + size - Extent(1), size));
+  const Expr all = ir::expr_of_polynomial(of_nest(op_.labels[static_cast<std::size_t>(label)].range.hi));
+  const auto quotient = [&](const Expr& e) { return ir::binary(ir::BinaryOp::kDiv, e, edge); };
+  const Expr past =
+      ir::binary(ir::BinaryOp::kAdd, local_read(tile.to), ir::binary(ir::BinaryOp::kSub, edge, ir::constant_i64(1)));
   // Without points the size may be 0.
   return collected([&] {
     add(nest::If{nest::HasPoints{{label}}, collected([&] {
-                   add(nest::Count{tile.number, ir::constant_i64(0), count, 1, tile_body});
+                   add(nest::Narrow{tile.from, label, {}, true, ir::constant_i64(0)});
+                   add(nest::Narrow{tile.to, label, {}, false, all});
+                   add(nest::Count{tile.number, quotient(local_read(tile.from)), quotient(past), 1, tile_body});
                  })});
   });
 }
