@@ -98,7 +98,8 @@ class Facts:
                     raise Failed(f"{other} and {MATMULS[0]} differ at ranks={ranks}, {per_node} a node, shape {(n, m, k)}:\n"
                                  f"      {plan}\n      {plans[0]}")
 
-    # Sparse forms at a million rows: no rank holds more than three times the operands and the result, nor receives more than the operands.
+    # Sparse forms at a million rows: no rank holds more than three times the operands and the result, nor receives more than the matrix and four
+    # vectors (argmin by columns combines four per column).
     def test_forms_stay_sparse(self):
         n, stored = 1_000_000, 10_000_000
         matrix = 12 * stored + 8 * n
@@ -112,7 +113,7 @@ class Facts:
                 if result.code != 0 or "warning" in result.err:
                     raise Failed(f"{name} on {ranks} ranks: {result}")
                 for each in json.loads(result.out)["per_rank"]:
-                    if each["peak_block_bytes"] > most or each["bytes_received"] > matrix + 8 * n:
+                    if each["peak_block_bytes"] > most or each["bytes_received"] > matrix + 4 * 8 * n:
                         raise Failed(f"{name} on {ranks} ranks: rank {each['rank']} holds {each['peak_block_bytes']:.3g} B and receives {each['bytes_received']:.3g} B")
 
     # Every rank receives exactly the predicted bytes, and `explain` predicts the same as the run.
