@@ -18,7 +18,8 @@ namespace {
 
 class Locator {
  public:
-  Locator(const Program& program, const Compute& c) : program_(program), compute_(c), labels_(passes::labels_of(c)) {}
+  Locator(const Program& program, const Compute& c, bool lines_reduced)
+      : program_(program), compute_(c), lines_reduced_(lines_reduced), labels_(passes::labels_of(c)) {}
 
   std::vector<LocatedRead> run() {
     for (const Expr& body : compute_.bodies) visit(body, !compute_.guard);
@@ -63,9 +64,10 @@ class Locator {
     return along && !fails ? diagonal(e, r, *row, *column) : std::nullopt;
   }
 
-  /// Reductions and plain reads need no vector: rearranged_reads.h reads a matrix of one row or column.
+  /// Plain reads need no vector: rearranged_reads.h reads a matrix of one row or column. So it does in many reductions.
   [[nodiscard]] bool is_composed() const {
-    return !compute_.monoid && compute_.bodies.size() == 1 && !std::holds_alternative<Read>(compute_.bodies[0]->op);
+    return compute_.bodies.size() == 1 && (lines_reduced_ || !compute_.monoid) &&
+           !std::holds_alternative<Read>(compute_.bodies[0]->op);
   }
   /// True if the Compute's points are the elements of that dimension.
   [[nodiscard]] bool covers(const Read& r, std::size_t d) const {
@@ -119,14 +121,15 @@ class Locator {
 
   const Program& program_;
   const Compute& compute_;
+  bool lines_reduced_;
   std::vector<const Label*> labels_;
   std::vector<LocatedRead> found_;
 };
 
 }  // namespace
 
-std::vector<LocatedRead> located_reads(const Program& program, const Compute& compute) {
-  return Locator(program, compute).run();
+std::vector<LocatedRead> located_reads(const Program& program, const Compute& compute, bool lines_reduced) {
+  return Locator(program, compute, lines_reduced).run();
 }
 
 }  // namespace tdsl::passes

@@ -24,9 +24,10 @@ struct LocatedRead {
   bool of_all_rows = true;   ///< else of a single row or column
 };
 
-/// Such reads in bodies and guard, but none of rows or columns in Computes that reduce them or contain nothing else,
-/// for which rearranged_reads.h needs no vector, and none that may be out of bounds, unless the Compute evaluates them
-/// wherever the vector or scalar has an element.
-[[nodiscard]] std::vector<LocatedRead> located_reads(const ir::Program& program, const ir::Compute& compute);
+/// Such reads in bodies and guard, but none of rows or columns in Computes that contain nothing else or, unless
+/// `lines_reduced`, reduce them, for which rearranged_reads.h needs no vector, and none that may be out of bounds,
+/// unless the Compute evaluates them wherever the vector or scalar has an element.
+[[nodiscard]] std::vector<LocatedRead> located_reads(const ir::Program& program, const ir::Compute& compute,
+                                                     bool lines_reduced);
 
 }  // namespace tdsl::passes

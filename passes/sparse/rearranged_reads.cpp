@@ -69,14 +69,14 @@ class Rewriter {
 
   void compute(Node& n, Compute& c) {
     if (n.results.size() != 1 || results_.refused.contains(n.results[0])) return;
-    locate(n, c);
-    move(n, c, n.results[0]);
+    locate(n, c, false);
+    if (!move(n, c, n.results[0]) && c.monoid && locate(n, c, true)) move(n, c, n.results[0]);
   }
 
-  /// Replaces reads of single elements by those of vectors and scalars.
-  void locate(Node& n, Compute& c) {
+  /// Replaces reads of single elements by those of vectors and scalars; true if there are any.
+  bool locate(Node& n, Compute& c, bool lines_reduced) {
     std::vector<std::pair<Expr, Expr>> replaced;
-    for (LocatedRead& located : located_reads(marked_, c)) {
+    for (LocatedRead& located : located_reads(marked_, c, lines_reduced)) {
       // A single row may be cheaper to read from a dense copy than by an operation per iteration.
       if (!located.of_all_rows && !leaves_loops(located.compute)) continue;
       Type type{located.read->type, {}, {}};
@@ -89,21 +89,23 @@ class Rewriter {
       moved_[known].users.insert(n.results[0]);
       replaced.emplace_back(located.read, read(located.read->type, known, std::move(located.at), made.range));
     }
-    if (replaced.empty()) return;
+    if (replaced.empty()) return false;
     rewrite_expressions(c, [&](const Expr& e) {
       return !e ? e : rewrite(e, [&](const Expr& x) {
         const auto found = std::ranges::find_if(replaced, [&](const auto& r) { return equal(r.first, x); });
         return found == replaced.end() ? x : found->second;
       });
     });
+    return true;
   }
 
-  /// `user`: the result of the Compute in the original program for which this one is computed.
-  void move(Node& n, Compute& c, ValueId user) {
+  /// Moves reads at other subscripts to separate matrices; false if that changes nothing. `user`: the result of the
+  /// Compute in the original program for which this one is computed.
+  bool move(Node& n, Compute& c, ValueId user) {
     const Type result = marked_.type(n.results[0]);
     const bool sparse = result.has_sparse() && !results_.dense.contains(n.results[0]);
     std::optional<SeparatedReads> changed = separated_reads(marked_, c, result, sparse);
-    if (!changed) return;
+    if (!changed) return false;
     c = std::move(changed->compute);
     ValueMap names;
     for (auto& [v, copy, from] : changed->made) {
@@ -114,6 +116,7 @@ class Rewriter {
       moved_[known].users.insert(user);
     }
     if (!names.empty()) rename_operands(n, names);
+    return true;
   }
 
   /// The region in front of the outermost loop in which the Compute is invariant.

@@ -82,18 +82,20 @@ class OptimumWriter : public RegionRewriter {
     return v;
   }
 
-  /// The element after the current one, and the first one after the last, of a matrix with the elements moved.
+  /// The element after the current one, and 0 after the last, of a matrix with the elements moved.
   Expr next(const Node& n, const Compute& c, std::vector<Node>& into) {
     const auto& r = std::get<Read>(c.bodies[0]->op);
     const Type type = program_.type(r.tensor);
     Compute moved;
     moved.out = plain_labels(type.shape);
     std::vector<Expr> from = plain_subscripts(2);
+    Expr inside;
     for (std::size_t d = 0; d < 2; ++d) {
-      if (is_label(r.subscripts[d], kAlong))
-        from[d] = binary(BinaryOp::kMod, index_sum(from[d], constant_i64(1)), expr_of(type.shape[d]));
+      if (!is_label(r.subscripts[d], kAlong)) continue;
+      from[d] = index_sum(from[d], constant_i64(1));
+      inside = binary(BinaryOp::kLt, from[d], expr_of(type.shape[d]));
     }
-    moved.bodies = {read(type.scalar, r.tensor, std::move(from))};
+    moved.bodies = {select(inside, read(type.scalar, r.tensor, std::move(from)), zero_of(type.scalar))};
     return read(type.scalar, emitted(n, std::move(moved), type, into), r.subscripts);
   }
 

@@ -17,7 +17,7 @@ using StoredOptima = std::map<ir::ValueId, ir::ValueId>;
 /// becomes
 ///     %3 = compute [i in 0..%0] max[j in 0..%0] (%1[i, j])
 ///     %4 = compute [i in 0..%0] min[j in 0..%0] (j) where and(ne(%1[i, j], 0.0), eq(%1[i, j], %3[i]))
-///     %5:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] (%1[i, mod(add(j, 1), %0)])
+///     %5:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] (select(lt(add(j, 1), %0), %1[i, add(j, 1)], 0.0))
 ///     %6 = compute [i in 0..%0] min[j in 0..%0] (add(j, 1)) where and(ne(%1[i, j], 0.0), eq(%5[i, j], 0.0))
 ///     %7 = compute [i in 0..%0] any[j in 0..%0] (ne(%1[i, j], 0.0)) where eq(0, j)
 ///     %2 = compute [i in 0..%0] (select(eq(%3[i], 0.0), select(%7[i], %6[i], 0), select(eq(%4[i], LAST), -1, %4[i])))

@@ -208,7 +208,14 @@ Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside,
                                  double times) const {
   const auto width = static_cast<double>(element.bytes);
   if (!sized()) return {inside.lo * width, inside.expected * width, inside.hi * width};
-  return BlockFormula(storage, element.bytes, extents).bytes(blocks, stored_inside(*this, inside, times));
+  const BlockFormula formula(storage, element.bytes, extents);
+  const Estimate stored = stored_inside(*this, inside, times);
+  Estimate bytes = formula.bytes(blocks, stored);
+  if (blocks.hi == 1 && stored.hi < kDenseShare * inside.lo) {  // a single block, too large to be dense
+    bytes.hi = std::min(bytes.hi, formula.one(stored).hi);
+    bytes.expected = std::min(bytes.expected, bytes.hi);
+  }
+  return bytes;
 }
 
 Estimate stored_in_rows(const TensorDesc& tensor, Interval rows) {

@@ -192,6 +192,7 @@ Op combination_of(const Op& recorded, const Op& partial) {
   // The labels of a result with an epilogue are its dimensions.
   op.epilogue = recorded.epilogue;
   op.reads.insert(op.reads.end(), recorded.epilogue_reads().begin(), recorded.epilogue_reads().end());
+  if (assembles(recorded)) op.flops_per_point = points_of(recorded) / std::max(1.0, points_of(op));  // one per entry
   return op;
 }
 
