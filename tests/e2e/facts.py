@@ -579,9 +579,9 @@ class Facts:
                 lines = itertools.zip_longest(result.out.splitlines(), wanted.splitlines())
                 raise Failed(f"{path.stem}: {result if result.code else next(f'{a} where {b} was' for a, b in lines if a != b)}")
 
-    # The cheapest whole-program plan: the busiest rank receives the minimum found by exhaustive search, with constants
-    # that count bytes only. The optimum sums the busiest ranks of all operations, which on three ranks are not the same
-    # rank.
+    # The cheapest whole-program plan: the busiest rank receives the minimum found by exhaustive search over plans of all
+    # ranks, with constants that count bytes only. The optimum sums the busiest ranks of all operations, which on three
+    # ranks are not the same rank. `auto` receives at most that: EinDecomp uses two of three ranks, and may receive less.
     def test_whole_programs_receive_the_least(self):
         lines = []
         constants = {"TDSL_MACHINE": str(ROOT / "tests/e2e/targets/bytes.machine")}
@@ -598,15 +598,15 @@ class Facts:
                 given += [f"--{name}", f"result_{name}.npy"]
             for ranks, target in zip((2, 3, 4), targets):
                 received = {}
-                for schedule in ("auto", "greedy"):
+                for schedule in ("auto", "search", "greedy"):
                     self.run(session.executable, ranks, [*given, "--schedule", schedule, "--threads", "1", "--stats", "targets.json"], constants)
                     per_rank = json.loads((self.work / "targets.json").read_text())["per_rank"]
                     if any(r["bytes_received"] != r["predicted"]["bytes_received"] for r in per_rank):
                         raise Failed(f"{path.stem} ranks={ranks} {schedule}: counted and predicted bytes differ: {per_rank}")
                     received[schedule] = max(r["bytes_received"] for r in per_rank)
-                if received["auto"] > target or received["auto"] < (target if ranks != 3 else 0.95 * target):
-                    raise Failed(f"{path.stem} ranks={ranks}: the busiest rank received {received['auto']} bytes, the least is {target}")
-                lines.append(f"{path.stem} ranks={ranks}: {received['auto']} of {target} bytes, greedily {received['greedy']}")
+                if max(received["auto"], received["search"]) > target or received["search"] < (target if ranks != 3 else 0.95 * target):
+                    raise Failed(f"{path.stem} ranks={ranks}: the busiest rank received {received} bytes, the least is {target}")
+                lines.append(f"{path.stem} ranks={ranks}: {received} of {target} bytes")
         return "\n    ".join(lines)
 
     # A requested schedule runs, or the run and `explain` end with exit code 2 and one message; the task workflow is shown
