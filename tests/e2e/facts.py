@@ -54,9 +54,9 @@ ASSEMBLED_FORMS = {
     "loop": ("", "var K: f64[n, sparse n] = zeros(n, n);\nfor i in 0..n {\n  K[i, i] = 2.0;\n}", 1),
     "set_diagonal": (MATRIX, "var K = A;\nK[i, i] = 2.0;", 11), "added_diagonal": (MATRIX, "var K = A;\nK[i, i] += v[i];", 11),
     "cleared_row": (MATRIX, "var K = A;\nK[3, :] = 0.0;", 10)}
-# Instrumented compilers and executables are slow: only checks that run ranks.
 # Slow tests that take turns in CI, half of them per commit.
 IN_TURNS = ("test_forms_stay_sparse", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products")
+# Instrumented compilers and executables are slow: only checks that run ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
 
@@ -204,8 +204,8 @@ class Facts:
         executable, (n, m, k) = self.session("samples/matmul.tdsl").executable, (240, 240, 480)
         np.save(self.work / "A.npy", np.random.default_rng(1).random((n, m)))
         np.save(self.work / "B.npy", np.random.default_rng(2).random((m, k)))
-        product = ["--A", "A.npy", "--B", "B.npy", "--threads", "1"]
-        rows = self.explain("matmul", "-n", 8, "--per-node", 4, *(w for d, e in zip("nmk", (n, m, k)) for w in ("--set", f"{d}={e}")))
+        product = ["--A", "A.npy", "--B", "B.npy", "--threads", "1", "--schedule", "greedy"]
+        rows = self.explain("matmul", "-n", 8, "--per-node", 4, "--schedule", "greedy", *(w for d, e in zip("nmk", (n, m, k)) for w in ("--set", f"{d}={e}")))
         why = [row["why"] for row in rows["statements"] if row["kind"] == "contraction"]
         if why != ["grid i:2 x j:4, nodes 1x2 of 2x2 ranks"]:
             raise Failed(f"explain says {why}")

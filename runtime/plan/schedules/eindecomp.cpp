@@ -57,7 +57,14 @@ class PartsDecision {
   /// `apart`: difference between the numbers of neighbouring parts' ranks.
   [[nodiscard]] Layout layout(const PartitionVector& parts, Index apart) const {
     PartitionVector blocks;
-    for (std::size_t s = 0; s < parts.size(); ++s) blocks.push_back(blocks_along(s, parts[s]));
+    Index count = 1;
+    for (std::size_t s = 0; s < parts.size(); ++s) {
+      blocks.push_back(blocks_along(s, parts[s]));
+      count *= blocks.back();
+      if (count > kWorkflowTasks)
+        throw NoPlan("the plan names the owners of more than " + std::to_string(kWorkflowTasks) +
+                     " blocks; a larger --tile gives fewer");
+    }
     std::vector<std::int32_t> owners;
     for_each_part(blocks, [&](const std::vector<Index>& at) {
       Index rank = 0;
