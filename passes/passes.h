@@ -18,8 +18,9 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program dead_code(const ir::Program& program, PassContext& context);
 /// `T = A'; sum[j](T[i, j] * B[j, k])` becomes `sum[j](A[j, i] * B[j, k])`.
 [[nodiscard]] ir::Program copy_propagation(const ir::Program& program, PassContext& context);
-/// `T = A @ B; R[j, i] = T[i, j]` becomes `R[j, i] = sum[k](A[i, k] * B[k, j])`.
-[[nodiscard]] ir::Program relabel(const ir::Program& program, PassContext& context);
+/// `S = X + Y; d[i] = S[i, i]` becomes `d[i] = X[i, i] + Y[i, i]`; `T = A @ B; R[j, i] = T[i, j]` becomes
+/// `R[j, i] = sum[k](A[i, k] * B[k, j])`.
+[[nodiscard]] ir::Program compose_reads(const ir::Program& program, PassContext& context);
 /// `sum[k]((X[k, i] - m[i]) * X[k, j])` becomes `T = X - m; sum[k](T[k, i] * X[k, j])`.
 [[nodiscard]] ir::Program contractions(const ir::Program& program, PassContext& context);
 /// `Z[i, j] = X[i, j] / sqrt(v[j])` becomes `s = sqrt(v); Z[i, j] = X[i, j] / s[j]`.
@@ -42,6 +43,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program updates(const ir::Program& program, PassContext& context);
 /// `sum[j](x[j]) where abs(i - j) <= b` becomes `sum[j in 0..2 b + 1](x[i + j - b])`.
 [[nodiscard]] ir::Program bands(const ir::Program& program, PassContext& context);
+/// `sum[k in 0..a * b](A[i, k / b, k % b])` becomes `sum[k in 0..a, k1 in 0..b](A[i, k, k1])`.
+[[nodiscard]] ir::Program split_labels(const ir::Program& program, PassContext& context);
 /// `for t { R = A @ B; … }` becomes `R = A @ B; for t { … }`.
 [[nodiscard]] ir::Program loop_invariants(const ir::Program& program, PassContext& context);
 /// `sum[a in 0..3](x[mod(i + a - 1, n)])` becomes `0.0 + x[mod(i - 1, n)] + x[i] + x[mod(i + 1, n)]`.

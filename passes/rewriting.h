@@ -15,6 +15,9 @@
 
 namespace tdsl::passes {
 
+/// Not all of the compiler supports Computes with more index variables.
+inline constexpr std::size_t kMostLabels = 8;
+
 using ValueMap = std::unordered_map<ir::ValueId, ir::ValueId>;
 
 /// The new name of `v`: follows the map to its end.

@@ -82,11 +82,11 @@ void ComputeNest::loops(std::span<const int> labels, bool vectors, const std::fu
   nest::For loop;
   Body around = collected([&] { loop = enter(label); });
   loop.body = collected([&] { loops(labels.subspan(1), vectors, inner); });
-  leave(label);
   if (vectors && labels.size() == 1 && vectorises(label, loop.body)) loop.order = nest::Order::kSimd;
   const bool bounded = !around.empty();
   around.push_back({std::move(loop), place_});
-  append(bounded ? with_range(std::move(around)) : std::move(around));
+  append(in_tiles(label, bounded ? with_range(std::move(around)) : std::move(around)));
+  leave(label);
 }
 
 void ComputeNest::accumulate(ValueId total, std::span<const int> labels, const std::function<void()>& point) {

@@ -97,6 +97,8 @@ class ComputeNest : public StatementNest {
   virtual void leave(int label) = 0;
   /// Encloses a loop and the statements that compute its range in the condition that these can be evaluated.
   virtual Body with_range(Body body) { return body; }
+  /// Encloses the loop over an index variable in a loop over its tiles, if it has any.
+  virtual Body in_tiles(int /*label*/, Body body) { return body; }
   /// True if a loop over this body may be vectorised.
   [[nodiscard]] virtual bool vectorises(int /*label*/, const Body& /*body*/) const { return false; }
   /// Adds a reduction whose innermost loop is a primitive of the runtime; false, adding nothing, if impossible.

@@ -49,8 +49,12 @@ std::vector<GuardBound> guard_bounds(const ComputeKernel& kernel, int label, con
     const auto* b = std::get_if<ir::Binary>(&part->op);
     const bool strict = b != nullptr && b->op == ir::BinaryOp::kLt;
     const bool compares = strict || (b != nullptr && b->op == ir::BinaryOp::kLe);
-    const bool bounds_label = compares && ((ir::is_label(b->right, label) && add(b->left, true, strict)) ||
-                                           (ir::is_label(b->left, label) && add(b->right, false, !strict)));
+    const auto at = [&](const Expr& value) { return add(value, true, false) && add(value, false, true); };
+    const bool equals = b != nullptr && b->op == ir::BinaryOp::kEq;
+    const bool bounds_label =
+        (compares && ((ir::is_label(b->right, label) && add(b->left, true, strict)) ||
+                      (ir::is_label(b->left, label) && add(b->right, false, !strict)))) ||
+        (equals && ((ir::is_label(b->right, label) && at(b->left)) || (ir::is_label(b->left, label) && at(b->right))));
     if (bounds_label) used.insert(part.id());
     all_so_far = all_so_far && used.contains(part.id());
   }
@@ -175,6 +179,8 @@ PointBounds point_bounds(const OperationProgram& program, const RecordedOp& op, 
   const ir::Compute& c = kernel.compute;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (c.out.size() != 2 || !from_zero || !c.left.empty() || op.has_base()) return {};
+  // Zeros: no row.
+  if (!c.guard && c.reduce.empty() && ir::is_zero(c.bodies.front())) return {{{0, false, 0, Extent(-1)}}, {}, true};
   return Finder(program, kernel, target).run();
 }
 

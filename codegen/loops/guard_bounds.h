@@ -8,7 +8,8 @@
 
 namespace tdsl::codegen {
 
-/// A conjunct of a guard, `value <= k` or `k < value`, enforced by the begin or end of the loop over k.
+/// A conjunct of a guard, `value <= k` or `k < value`, enforced by the begin or end of the loop over k; `k == value` is
+/// two of them.
 struct GuardBound {
   Expr value;
   bool from_below = false;  ///< the loop begins at the value, else it ends there

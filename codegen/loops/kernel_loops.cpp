@@ -10,6 +10,7 @@ using ir::Monoid;
 using plan::LabelRole;
 
 nest::For KernelNestBuilder::enter(int label) {
+  open_tile(label);
   nest::For loop{label, narrowed(label), nest::Order::kSerial, {}};
   open_.insert(label);
   return loop;
@@ -27,7 +28,7 @@ bool KernelNestBuilder::vectorises(int label, const Body& body) const {
 }
 
 nest::TaskRange KernelNestBuilder::narrowed(int label) {
-  TaskRange range;
+  TaskRange range = range_in_tile(label);
   if (op_.sparsity.compresses()) return within_bounds(label);
   if (!compute_.monoid || !compute_.guard || op_.role_of(label) != LabelRole::kReduce) return range;
   for (const GuardBound& b : guard_bounds(kernel_, label, open_, observed_))
@@ -116,7 +117,11 @@ void KernelNestBuilder::scatter() {
     add(nest::Check{index, of_nest(left), bound(d, of_nest(*kernel_.scattered[d]), left, step_.target, left->range)});
     mine.members.push_back({index, static_cast<int>(d)});
   }
-  Body body = collected([&] { change(element()); });
+  Body body = collected([&] {
+    if (!kernel_.once) return change(element());
+    Expr value = named(of_nest(compute_.bodies.front()));
+    add(nest::Store{element(), std::move(value)});
+  });
   add(nest::If{std::move(mine), std::move(body)});
 }
 
@@ -180,8 +185,9 @@ void KernelNestBuilder::blocked(const Blocking& blocks) {
 
 void KernelNestBuilder::first_values() {
   const auto filled = [&](Expr value) { add(nest::Fill{target_, std::move(value)}); };
+  if (nest_.variable(target_).type.is_compressed()) return;
   if (ir::stored_loops(compute_) != nullptr) {
-    if (!nest_.variable(target_).type.is_compressed()) filled(compute_.monoid ? identity() : fill());
+    filled(compute_.monoid ? identity() : fill());
   } else if (compute_.monoid) {
     if (!order_.into_scalar || writes() || op_.has_base()) filled(identity());
   } else if ((writes() || compute_.combine) && !op_.has_base()) {

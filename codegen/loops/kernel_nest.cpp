@@ -26,7 +26,8 @@ BuiltNest KernelNestBuilder::run() {
   } else if (const std::optional<Blocking> blocks = blocking(op_, kernel_)) {
     blocked(*blocks);
   } else {
-    order_ = loop_order(op_, kernel_);
+    find_divisors();
+    order_ = loop_order(op_, kernel_, in_order_in_tiles());
     order_.into_scalar ? scalar_reduction() : loops(order_.labels, true, [&] { point(); });
   }
   nest_.fresh = collected([&] { first_values(); });
@@ -87,6 +88,7 @@ void KernelNestBuilder::add_result() {
   nest::Variable result{
       Role::kResult, title_of(program_, step_.target), {kernel_.type, of_nest(type.shape), type.format}};
   result.continued = op_.has_base();
+  result.assembled = type.is_compressed() && !kernel_.scattered.empty();
   if (!writes()) {
     for (const ir::Label& l : compute_.out) result.origin.push_back(of_nest(l.begin));
   }
@@ -94,6 +96,7 @@ void KernelNestBuilder::add_result() {
 }
 
 Expr KernelNestBuilder::part(const Expr& e) {
+  if (Expr tiled = in_open_tile(e)) return tiled;
   const auto* r = std::get_if<ir::Read>(&e->op);
   if (r == nullptr) return {};
   if (program_.is_host(r->tensor)) return ir::read(e->type, captures_.at(r->tensor), {}, e->range);
@@ -111,14 +114,15 @@ ValueId KernelNestBuilder::operand(const Expr& e, const ir::Read& r) {
   const int number = kernel_.operand.at(e.id());
   const auto checked = kernel_.checked.find(e.id());
   if (checked == kernel_.checked.end()) return operands_.at(number);
-  ValueId& known = checked_[e.id()];
-  if (known.valid()) return known;
+  if (const auto known = checked_.find(e.id()); known != checked_.end()) return known->second;
   nest::Variable variable = operand(number);
   for (std::size_t d = 0; d < checked->second.size(); ++d) {
-    if (checked->second[d])
-      variable.bounds.push_back(bound(d, of_nest(*checked->second[d]), r.subscripts[d], r.tensor, e->range));
+    const std::optional<Extent>& extent = checked->second[d];
+    const bool certain = extent && in_open_tile(r.subscripts[d]) && is_position(r.subscripts[d], *extent);
+    if (extent && !certain) variable.bounds.push_back(bound(d, of_nest(*extent), r.subscripts[d], r.tensor, e->range));
   }
-  return known = added(std::move(variable));
+  if (variable.bounds.empty()) return operands_.at(number);
+  return checked_[e.id()] = added(std::move(variable));
 }
 
 bool KernelNestBuilder::takes_both(const ir::Select& s) const {

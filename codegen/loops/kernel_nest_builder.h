@@ -57,7 +57,10 @@ class KernelNestBuilder final : public ComputeNest {
   [[nodiscard]] bool writes() const { return !compute_.left.empty(); }
 
   nest::For enter(int label) override;
-  void leave(int label) override { open_.erase(label); }
+  void leave(int label) override {
+    open_.erase(label);
+    tiles_.erase(label);
+  }
   Body with_range(Body body) override;
   [[nodiscard]] bool vectorises(int label, const Body& body) const override;
   /// The condition that the task has points along all labels for which `counts` holds; none without such labels.
@@ -77,6 +80,23 @@ class KernelNestBuilder final : public ComputeNest {
   /// Adds a begin or an end of the range.
   void narrow(TaskRange& range, nest::Narrow bound);
   [[nodiscard]] Expr row_bound(const SymbolicBound& bound) const;
+
+  // --- Loops over tiles: kernel_tiles.cpp
+
+  /// Finds the labels that all subscripts of the body divide by one size.
+  void find_divisors();
+  [[nodiscard]] bool is_edge(const Expr& e) const;
+  /// Begins a loop over the tiles of such a label.
+  void open_tile(int label);
+  /// The label's range in the current tile; the task's range without tiles.
+  [[nodiscard]] TaskRange range_in_tile(int label) const;
+  Body in_tiles(int label, Body body) override;
+  /// A quotient or remainder of a label in its current tile; null for other expressions.
+  Expr in_open_tile(const Expr& e);
+  /// True for a remainder by the extent that it subscripts, of a label with tiles.
+  [[nodiscard]] bool is_position(const Expr& subscript, const Extent& extent) const;
+  /// The labels along which all reads stay or advance to the next element, within a tile. Empty without tiles.
+  [[nodiscard]] std::set<int> in_order_in_tiles() const;
 
   // --- The statement at one point
 
@@ -110,6 +130,7 @@ class KernelNestBuilder final : public ComputeNest {
   void stored();
   void stored_from(std::size_t depth);
   void stored_loop(std::size_t depth, std::optional<ValueId> total);
+  TaskRange stored_part(std::size_t depth);
   void dense_loops(std::size_t depth, std::optional<ValueId> total);
   void stored_total(std::size_t depth);
   void where_stored(std::span<const int> labels, const std::function<void()>& inner);
@@ -129,7 +150,13 @@ class KernelNestBuilder final : public ComputeNest {
   std::map<std::size_t, int> targets_;  ///< computed store subscripts, by dimension
   ValueId target_;
   LoopOrder order_;
-  std::size_t total_at_ = 0;  ///< in sparse iteration: number of loops outside the reduction's target
+  std::map<int, Expr> divisors_;  ///< per label that the body divides: the size, of the program
+  /// Locals: the bounds of the task, the number of the current tile, and the task's part of it.
+  struct Tile {
+    ValueId from, to, number, begin, end;
+  };
+  std::map<int, Tile> tiles_;  ///< per such label of an enclosing loop
+  std::size_t total_at_ = 0;   ///< in sparse iteration: number of loops outside the reduction's target
   std::vector<std::vector<nest::Let>> outer_values_;  ///< in sparse iteration, per loop: values read once per iteration
   std::map<const ir::ExprNode*, ValueId> outer_value_;
   std::map<std::pair<int, int>, ValueId> outer_value_of_operand_;  ///< by operand number and label

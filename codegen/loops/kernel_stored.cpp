@@ -15,7 +15,8 @@ namespace tdsl::codegen {
 // Sparse levels come first, dense dimensions inside them: `for i over stored %1[*] { for j over stored %1[i, *] {
 // for f … } }`. Result elements that are not visited keep their initial value: a fill, or nothing in compressed
 // results. A reduction accumulates in a local inside the innermost label of the result; if that label is the last loop,
-// it accumulates in elements.
+// it accumulates in elements. A guard that bounds the columns from both sides becomes the part of the row over which
+// the loop runs: `where i == j` finds one element.
 
 void KernelNestBuilder::order_stored() {
   const ir::SparseIteration& iteration = *compute_.iteration;
@@ -52,6 +53,7 @@ void KernelNestBuilder::stored_from(std::size_t depth) {
 void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
   if (depth >= compute_.iteration->loops.size()) return dense_loops(depth, total);
   const int label = order_.labels[depth];
+  const TaskRange within = stored_part(depth);
   open_.insert(label);
   Body body = collected([&] {
     for (const nest::Let& value : outer_values_[depth]) add(value);
@@ -62,8 +64,26 @@ void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> to
   nest::Stored over;
   for (const int number : loop.over) over.fibres.push_back(fibre(number, label));
   over.merge = loop.merge;
-  if (over.fibres.size() == 1) over.ahead = ahead(depth);
+  over.within = within;
+  if (over.fibres.size() == 1 && !within.begin) over.ahead = ahead(depth);
   add(nest::For{label, std::move(over), nest::Order::kSerial, std::move(body)});
+}
+
+/// The part of a row that is left by guards on the column. A single bound costs more to find than it saves.
+nest::TaskRange KernelNestBuilder::stored_part(std::size_t depth) {
+  const int label = order_.labels[depth];
+  const ir::StoredLoop& loop = compute_.iteration->loops[depth];
+  const ir::StoredOperand& operand = compute_.iteration->operands[static_cast<std::size_t>(loop.over.front())];
+  TaskRange range;
+  if (!compute_.guard || loop.over.size() > 1 || operand.labels.size() != 2 || operand.labels.back() != label)
+    return range;
+  std::set<const ir::ExprNode*> used = observed_;
+  const std::vector<GuardBound> bounds = guard_bounds(kernel_, label, open_, used);
+  const auto side = [](bool begins) { return [begins](const GuardBound& b) { return b.from_below == begins; }; };
+  if (std::ranges::none_of(bounds, side(true)) || std::ranges::none_of(bounds, side(false))) return range;
+  observed_ = std::move(used);
+  for (const GuardBound& b : bounds) narrow(range, {{}, label, range, b.from_below, of_nest(b.value), b.past, b.safe});
+  return range;
 }
 
 void KernelNestBuilder::dense_loops(std::size_t depth, std::optional<ValueId> total) {

@@ -61,8 +61,9 @@ int label_across(const RecordedOp& op, int row) {
   return -1;
 }
 
-LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel) {
+LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel, const std::set<int>& in_tiles) {
   LoopOrder result;
+  result.in_order = in_tiles;
   result.labels = out_labels(op);
   std::vector<int> reduce;
   for (std::size_t l = 0; l < op.labels.size(); ++l) {

@@ -24,6 +24,8 @@ struct LoopOrder {
 [[nodiscard]] int label_across(const RecordedOp& op, int row);
 
 /// Without reduction: the output's dimensions in order. With: see build_nest.h.
-[[nodiscard]] LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel);
+/// `in_tiles`: labels along which operands are contiguous in loops over tiles.
+[[nodiscard]] LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel,
+                                   const std::set<int>& in_tiles = {});
 
 }  // namespace tdsl::codegen

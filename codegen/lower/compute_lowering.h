@@ -78,6 +78,12 @@ class ComputeLowering {
   // --- Store subscripts that cannot be inverted: scatter.cpp
   /// Turns labels that occur in no invertible store subscript into reduce labels.
   void reduce_scattered();
+  /// True if the result is compressed, and its points store at computed positions.
+  [[nodiscard]] bool assembled() const {
+    return compute_.iteration && compute_.iteration->result == ir::SparseIteration::Result::kAssembled;
+  }
+  /// The store subscript if it is inverted: of a compressed result only that of the rows, without a guard.
+  [[nodiscard]] std::optional<AffineForm> inverted(std::size_t dimension);
 
   // --- Operands with data-dependent subscripts: gather.cpp
   /// Adds the labels, subscripts and checks of the lookup that is part of the operation.
@@ -89,6 +95,7 @@ class ComputeLowering {
   SourceRange range_;
   ir::Type type_;
   const ir::SparseIteration* iteration_;  ///< its loops over stored elements, or null
+  bool once_ = false;                     ///< an assembly by `=`
 };
 
 }  // namespace tdsl::codegen

@@ -128,7 +128,7 @@ OperationStep ComputeLowering::operation() {
     for (std::size_t d = 0; d < op->out.size(); ++d) {
       kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
     }
-    if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant())
+    if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant() && !assembled())
       builder_.add(range_, GathersStep{"", bytes});
   }
   op->base = compute_.base.value_or(ValueId());
@@ -137,13 +137,15 @@ OperationStep ComputeLowering::operation() {
   const bool combines = compute_.monoid || compute_.combine;
   inline_lookup(*op, *kernel);
   TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "a sparse iteration gathers nothing in panels");
-  if (compute_.monoid) op->combine = combine_of(*compute_.monoid);
+  if (compute_.monoid && !once_) op->combine = combine_of(*compute_.monoid);
+  kernel->once = assembled() && (once_ || !compute_.combine);
   op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);
   op->op_class = contraction                            ? plan::OpClass::kContraction
                  : compute_.monoid                      ? plan::OpClass::kReduce
+                 : assembled()                          ? plan::OpClass::kMap
                  : op->reads.empty() && !op->has_base() ? plan::OpClass::kSource
                                                         : plan::OpClass::kMap;
   op->divisible =
@@ -153,7 +155,9 @@ OperationStep ComputeLowering::operation() {
   if (iteration_ != nullptr) stored(*op, *kernel);
   const bool compresses = result == Result::kPoints;
   if (compresses) op->sparsity.result = plan::SparseResult::kGuessed;
-  if (builder_.program().type(target_).is_compressed()) {
+  if (assembled()) {
+    op->sparsity.result = plan::SparseResult::kAssembled;
+  } else if (builder_.program().type(target_).is_compressed()) {
     PointBounds bounds = point_bounds(builder_.program(), *op, *kernel, target_);
     op->sparsity.bounds = std::move(bounds.bounds);
     if (compresses && bounds.all && !op->sparsity.bounds.empty()) op->sparsity.result = plan::SparseResult::kAtVisited;
@@ -206,7 +210,7 @@ void ComputeLowering::left(RecordedOp& op) {
   for (std::size_t d = 0; d < compute_.left.size(); ++d) {
     const Expr& e = compute_.left[d];
     const std::string text = describe(builder_.program(), e, names);
-    const auto form = plain_subscript(e);
+    const auto form = inverted(d);
     if (!form) {
       op.out.push_back({plan::kAnyLabel});
       continue;

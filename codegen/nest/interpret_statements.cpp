@@ -127,7 +127,7 @@ void NestInterpreter::blocks(const For& f) {
 }
 
 void NestInterpreter::stored(const For& f, const Stored& s) {
-  each(f.index, interval(f.index), [&] {
+  each(f.index, interval(f.index, s.within), [&] {
     const auto holds = [&](const Fibre& fibre) { return holds_something(fibre, f.index); };
     const auto last = s.merge == ir::Merge::kFirst ? s.fibres.begin() + 1 : s.fibres.end();
     const bool all = s.merge == ir::Merge::kIntersection;

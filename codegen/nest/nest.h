@@ -43,9 +43,11 @@ struct Variable {
   std::string name;
   ir::Type type;   ///< compressed: an operand or result whose absent elements are 0
   int number = 0;  ///< of the operand; reads with different bounds are different variables of the same operand
-  std::vector<Bound> bounds{};    ///< for an operand, by dimension
-  std::vector<Extent> origin{};   ///< for a result: the subscripts of its first element; empty: zeros
-  bool continued = false;         ///< a result whose elements are initialised before the nest runs
+  std::vector<Bound> bounds{};   ///< for an operand, by dimension
+  std::vector<Extent> origin{};  ///< for a result: the subscripts of its first element; empty: zeros
+  bool continued = false;        ///< a result whose elements are initialised before the nest runs
+  bool assembled = false;  ///< a compressed result whose elements are stored or updated at any positions, in any order;
+                           ///< an element stored twice stops the run
   std::optional<Extent> place{};  ///< for one of several results packed into one tensor: position of its first element
   std::optional<ValueId> of{};    ///< for a view: the viewed variable
   bool resized = false;           ///< a local tensor whose extents are set by a Resize
@@ -86,6 +88,7 @@ struct Fibre {
   std::vector<int> outer;
   friend bool operator==(const Fibre&, const Fibre&) = default;
 };
+/// `stored %1[i, *] from %5 to %6`: the part of a row from one subscript to another, found by search; of a matrix.
 /// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index at which one of the
 /// operands stores something, ascending; at least all those with a nonzero element. `and`: at which all of them do;
 /// `with`: at which the first does. Within the loop, a read of the operands at the indices of all their levels is the
@@ -94,6 +97,7 @@ struct Fibre {
 struct Stored {
   std::vector<Fibre> fibres;
   ir::Merge merge = ir::Merge::kUnion;
+  TaskRange within{};          ///< the part of the task's interval; only for a row of a single operand
   std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
                                ///< compressed operand, to prefetch before the loop reaches their index
 };

@@ -68,6 +68,7 @@ class NestParser : PartParser {
       variable.role = Role::kResult;
       if (nest_.form == Form::kTask) variable.number = static_cast<int>(cursor_.natural());
       variable.continued = cursor_.accept("continued");
+      variable.assembled = cursor_.accept("assembled");
       if (cursor_.accept("at")) list("[", "]", [&] { variable.place = extent(); });
       if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
     }

@@ -54,8 +54,12 @@ Place PartParser::place() {
 }
 
 TaskRange PartParser::task_range() {
-  TaskRange r;
   cursor_.expect("task");
+  return bounds();
+}
+
+TaskRange PartParser::bounds() {
+  TaskRange r;
   if (cursor_.accept("from")) r.begin = known_value();
   if (cursor_.accept("to")) r.end = known_value();
   return r;
@@ -88,6 +92,7 @@ Walk PartParser::walk() {
     cursor_.expect("]");
     stored.fibres.push_back(std::move(fibre));
   } while (more_fibres(stored));
+  stored.within = bounds();
   while (cursor_.accept("ahead")) stored.ahead.push_back(place());
   return stored;
 }

@@ -26,6 +26,8 @@ class PartParser : protected ir::ExprParser {
   ValueId known_value();
   Place place();
   TaskRange task_range();
+  /// ` from %4 to %5`, or parts of it.
+  TaskRange bounds();
   /// After `over`.
   Walk walk();
   bool more_fibres(Stored& stored);

@@ -102,6 +102,7 @@ class TextPrinter {
     if (v.role == Variable::Role::kResult) {
       tail = nest_.form == Form::kTask ? fmt::format("result {}", v.number) : "result";
       if (v.continued) tail += " continued";
+      if (v.assembled) tail += " assembled";
       if (v.place) tail += fmt::format(" at [{}]", extent_text(*v.place));
       std::vector<std::string> origin;
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
@@ -120,8 +121,9 @@ class TextPrinter {
     if (m.kind != ir::Monoid::Kind::kUser) return std::string(ir::name_of(m.kind));
     return fmt::format("user({}, {}, {})", ir::quoted(m.name), text(m.identity), text(m.combine));
   }
-  [[nodiscard]] static std::string text(const TaskRange& r) {
-    return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "",
+  [[nodiscard]] static std::string text(const TaskRange& r) { return "task" + bounds(r); }
+  [[nodiscard]] static std::string bounds(const TaskRange& r) {
+    return fmt::format("{}{}", r.begin ? " from " + value_text(*r.begin) : "",
                        r.end ? " to " + value_text(*r.end) : "");
   }
   [[nodiscard]] static std::string text(const Range& r) {
@@ -140,7 +142,7 @@ class TextPrinter {
           for (const Fibre& fibre : s.fibres)
             fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.merge))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
-          return fmt::format("over stored {}{}", fibres, ahead);
+          return fmt::format("over stored {}{}{}", fibres, bounds(s.within), ahead);
         },
         [](const Blocks& b) {
           return fmt::format("over blocks of {}{}", extent_text(b.bytes), b.products ? " products" : "");

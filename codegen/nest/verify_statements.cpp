@@ -199,8 +199,8 @@ void NestVerifier::count(const Count& c) {
 void NestVerifier::loop(const For& f) {
   index(f.index, !std::holds_alternative<Range>(f.over));
   match(
-      f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const Stored&) {},
-      [&](const Blocks& b) { extent(b.bytes); });
+      f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); },
+      [&](const Stored& s) { range(s.within); }, [&](const Blocks& b) { extent(b.bytes); });
   if (std::holds_alternative<Blocks>(f.over)) {
     if (nest_.form != Form::kRows || f.order == Order::kSimd || f.parts) problem("blocks are those of a nest of rows");
     blocks_.insert(f.index);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "codegen/nest/facts.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
@@ -40,11 +41,14 @@ class StoredVerifier {
   [[nodiscard]] bool has_index(int k) const { return k >= 0 && k < static_cast<int>(nest_.indices.size()); }
 
   void variable(int k, const Variable& v) {
+    if (v.assembled && (v.role != Role::kResult || !v.type.is_compressed() || v.type.rank() < 2))
+      problem("%{} is assembled, and no compressed result of at least two dimensions", k);
     if (!v.type.is_compressed()) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
     if (!tensor || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
+  [[nodiscard]] bool is_assembled(ValueId v) const { return nest_.variable(v).assembled; }
 
   void body(const Body& statements) {
     for (const Statement& s : statements) statement(s);
@@ -75,6 +79,7 @@ class StoredVerifier {
         problem("the loop over {} visits stored elements, and is not serial", name(f.index));
       if (stored->fibres.empty()) problem("the loop over {} walks nothing", name(f.index));
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
+      part(f, *stored);
       together(f, *stored);
     }
     loops_.push_back(&f);
@@ -96,6 +101,15 @@ class StoredVerifier {
         problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id,
                 name(index));
     }
+  }
+  /// A part of a row is found by search.
+  void part(const For& f, const Stored& stored) {
+    if (!stored.within.begin && !stored.within.end) return;
+    const bool row = stored.fibres.size() == 1 && stored.fibres.front().outer.size() == 1 &&
+                     exists(stored.fibres.front().operand) &&
+                     nest_.variable(stored.fibres.front().operand).type.rank() == 2;
+    if (!row) problem("the loop over {} walks a part of a level that is no row of a matrix", name(f.index));
+    if (!stored.ahead.empty()) problem("the loop over {} walks a part of a row, and fetches ahead", name(f.index));
   }
   /// Several operands are co-iterated over all levels.
   void together(const For& f, const Stored& stored) {
@@ -154,6 +168,7 @@ class StoredVerifier {
     if (!exists(to.variable)) return;
     if (!nest_.variable(to.variable).type.is_compressed()) return first_values(to.variable);
     once(to.variable);
+    if (is_assembled(to.variable)) return;
     bool in_order = loops_.size() == to.subscripts.size();
     for (std::size_t d = 0; d < loops_.size(); ++d) in_order = in_order && is_index(to, d, *loops_[d]);
     if (!in_order) problem("%{} is compressed, and not stored in loops over its levels", to.variable.id);
@@ -162,6 +177,11 @@ class StoredVerifier {
     const ValueId v = u.to.variable;
     if (!exists(v) || !nest_.variable(v).type.is_compressed()) return;
     once(v);
+    if (is_assembled(v)) {
+      if (u.with.kind == ir::Monoid::Kind::kUser || ir::locates(u.with))
+        problem("%{} is assembled by an operator that the runtime does not have", v.id);
+      return;
+    }
     if (u.with.kind != ir::Monoid::Kind::kSum && u.with.kind != ir::Monoid::Kind::kAny)
       problem("%{} is compressed, and combined by what does not begin with 0", v.id);
     const bool column =

@@ -310,6 +310,7 @@ void visit_part(auto& v, Of<ComputeKernel> auto& kernel) {
       kernel.turns);
   v.mention("packed_from", kernel.packed_from);
   v.list("scattered", kMentions, kernel.scattered);
+  v.flag("once", kernel.once);
 }
 void visit_part(auto& v, Of<FusedKernel> auto& kernel) {
   v.list(

@@ -116,6 +116,7 @@ struct ComputeKernel {
   /// Scatters: per store subscript, the extent it is checked against when computed, or nothing for plain ones. Empty
   /// otherwise.
   std::vector<std::optional<Extent>> scattered;
+  bool once = false;  ///< a scatter by `=` into a compressed result: an element stored twice stops the run
 };
 
 /// The kernel of a fused operator: the Computes of an ir::Fused. The result is the last one, or, if packed, all closing

@@ -171,6 +171,7 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
     call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
   if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
   if (sparsity.result == Result::kAtVisited) call("stored_at_visited", "");
+  if (sparsity.result == Result::kAssembled) call("stored_assembled", "");
   return calls;
 }
 

@@ -200,6 +200,16 @@ std::string dimension_slip(const Place& p) {
   return {};
 }
 
+std::string storage_slip(const Place& p) {
+  constexpr std::size_t kFar = 64;
+  if (p.before().kind != Kind::TOK_SPARSE) return {};
+  std::size_t open = 1;
+  while (open < kFar && p.before(open).kind != Kind::TOK_LEFT_BRACKET) ++open;
+  return p.before(open + 1).text == "stored"
+             ? "a storage whose stored tensor has sparse dimensions is not supported yet"
+             : "";
+}
+
 std::string type_slip(const Place& p) {
   if (p.is(Kind::TOK_TYPE) && p.before().kind == Kind::TOK_NAME && p.could_be(":"))
     return "unexpected " + quoted(p.found().text) + "; a type follows a colon: `" + p.before().text + ": " +
@@ -394,9 +404,9 @@ std::string brace_slip(const Place& p) {
 }  // namespace
 
 std::string known_slip(const SyntaxProblem& problem) {
-  static constexpr std::array kSlips = {assignment_slip, string_slip,    loop_slip,   lambda_slip, operator_slip,
-                                        dimension_slip,  type_slip,      member_slip, choice_slip, list_slip,
-                                        word_slip,       reduction_slip, brace_slip};
+  static constexpr std::array kSlips = {assignment_slip, string_slip,  loop_slip,      lambda_slip, operator_slip,
+                                        dimension_slip,  storage_slip, type_slip,      member_slip, choice_slip,
+                                        list_slip,       word_slip,    reduction_slip, brace_slip};
   const Place place(problem);
   for (const auto slip : kSlips) {
     std::string message = slip(place);

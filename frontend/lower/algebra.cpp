@@ -4,6 +4,9 @@
 #include <set>
 
 #include "frontend/sema/types.h"
+#include "ir/analysis/diagonal.h"
+#include "ir/analysis/support.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::frontend {
 
@@ -14,6 +17,62 @@ bool needs_float(UnaryOp op) {
   static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,  UnaryOp::kAbs,   UnaryOp::kFloor, UnaryOp::kCeil,
                                                 UnaryOp::kSign, UnaryOp::kRound, UnaryOp::kRelu};
   return !of_integers.contains(op);
+}
+
+/// `f` of a marked diagonal, applied to its value on the diagonal; f(0) is 0.
+template <class F>
+Expr on_diagonal(const Expr& marked, const F& f) {
+  const auto* u = std::get_if<ir::Unary>(&marked->op);
+  const auto* s = u == nullptr || u->op != UnaryOp::kSparse ? nullptr : std::get_if<ir::Select>(&u->operand->op);
+  if (s == nullptr || !ir::is_zero(s->when_false)) return f(marked);
+  const Expr value = f(s->when_true);
+  return ir::unary(UnaryOp::kSparse, ir::select(s->condition, value, ir::zero_of(value->type), u->operand->range),
+                   marked->range);
+}
+
+/// The expression with its diagonals marked `sparse` if they make it carry absence; null if it has other terms.
+Expr with_sparse_diagonals(const Expr& e) {
+  if (ir::diagonal_of(e)) return ir::unary(UnaryOp::kSparse, e, e->range);
+  if (const auto* u = std::get_if<ir::Unary>(&e->op)) {
+    const Expr of = u->op == UnaryOp::kNeg ? with_sparse_diagonals(u->operand) : Expr();
+    return of ? on_diagonal(of, [&](const Expr& x) { return ir::unary(u->op, x, e->range); }) : Expr();
+  }
+  if (const auto* c = std::get_if<ir::Cast>(&e->op)) {
+    const Expr of = with_sparse_diagonals(c->operand);
+    return of ? on_diagonal(of, [&](const Expr& x) { return ir::cast(e->type, x, e->range); }) : Expr();
+  }
+  const auto* b = std::get_if<ir::Binary>(&e->op);
+  if (b == nullptr) return {};
+  const auto with = [&](const Expr& left, const Expr& right) { return ir::binary(b->op, left, right, e->range); };
+  const bool adds = b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub;
+  if (!adds && b->op != BinaryOp::kMul && b->op != BinaryOp::kDiv) return {};
+  // The last term of a long sum first.
+  const Expr right = b->op == BinaryOp::kDiv ? Expr() : with_sparse_diagonals(b->right);
+  if (adds && !right) return {};
+  if (!adds && right) {
+    // `2 * eye(n)`, which is converted to the other operand's type.
+    if (literal_of(b->left) != nullptr) return on_diagonal(right, [&](const Expr& x) { return with(b->left, x); });
+    return with(b->left, right);
+  }
+  const Expr left = with_sparse_diagonals(b->left);
+  return left ? with(left, adds ? right : b->right) : Expr();
+}
+
+/// The vector v if the matrix is `diag(v)`, or `eye(n)`.
+std::optional<Tensor> diagonal_vector(const Tensor& t) {
+  if (t.rank() != 2 || t.padded || !(t.shape[0].extent == t.shape[1].extent)) return std::nullopt;
+  const auto* s = std::get_if<ir::Select>(&t.body->op);
+  const auto* equal = s == nullptr ? nullptr : std::get_if<ir::Binary>(&s->condition->op);
+  if (equal == nullptr || equal->op != BinaryOp::kEq || !ir::is_zero(s->when_false)) return std::nullopt;
+  const auto are = [&](std::size_t left, std::size_t right) {
+    return ir::is_label(equal->left, t.labels[left]) && ir::is_label(equal->right, t.labels[right]);
+  };
+  if (!are(0, 1) && !are(1, 0)) return std::nullopt;
+  Tensor vector = t;
+  vector.labels.pop_back();
+  vector.shape.pop_back();
+  vector.body = substitute(s->when_true, {{t.labels[1], ir::index_ref(t.labels[0])}});
+  return vector;
 }
 
 }  // namespace
@@ -60,8 +119,12 @@ Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
   } else if (common.type == Scalar::kBool) {
     common.type = Scalar::kI64;
   }
+  const bool adds = op == BinaryOp::kAdd || op == BinaryOp::kSub;
   const auto make = [&](const std::vector<Expr>& e) {
-    return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range);
+    Expr left = converted(e[0], common.type);
+    Expr right = converted(e[1], common.type);
+    if (adds && graph_.has_sparse()) meet(left, right);
+    return ir::binary(op, left, right, range);
   };
   // `x' * A` as in other languages: the sizes fit a matrix product.
   const bool multiplies = op == BinaryOp::kMul && a.rank() > 0 && b.rank() > 0 && a.rank() + b.rank() > 2 &&
@@ -69,6 +132,37 @@ Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
   return elementwise(
       {a, b}, common.weak, range, make,
       multiplies ? "; `*` works element by element, and the product of matrices and vectors is `@`" : "");
+}
+
+// Note [Diagonals beside sparse operands]
+// `eye(n)` and `diag(v)` take the storage that they meet in sums and differences: beside an operand that carries
+// absence they carry it, too, so that `eye(n) + A` has the storage of A. Any conditional expression that is 0 off a
+// diagonal does, with any factor: `A - dt * diag(v)`, `(if i == j then d[i] else 0.0) - A[i, j]`. In a product of
+// matrices a diagonal matrix is a scaling, so that its zeros meet no elements of the other operand.
+
+void Algebra::meet(Expr& a, Expr& b) const {
+  ir::SupportFinder finder(graph_.program(), ir::Products::kImplied);
+  const auto carries = [&](const Expr& e) { return ir::carries_absence(finder.of(e)); };
+  const auto mark = [&](Expr& e, const Expr& other) {
+    const Expr marked = with_sparse_diagonals(e);
+    if (marked && carries(other) && !carries(e)) e = marked;
+  };
+  mark(a, b);
+  mark(b, a);
+}
+
+std::optional<Tensor> Algebra::scaling(const Tensor& a, const Tensor& b, const SourceRange& range) {
+  if (a.rank() > 2 || b.rank() > 2) return std::nullopt;
+  const std::optional<Tensor> columns = diagonal_vector(b);
+  std::optional<Tensor> rows = columns ? std::nullopt : diagonal_vector(a);
+  if (!columns && !rows) return std::nullopt;
+  shapes_.agree(a.shape.back(), b.shape[0], range, "in this product");
+  if (columns) return arithmetic(BinaryOp::kMul, a, *columns, range);
+  if (b.rank() == 2) {
+    rows->labels.push_back(graph_.new_label());
+    rows->shape.push_back({1, "a column", range});
+  }
+  return arithmetic(BinaryOp::kMul, b, *rows, range);
 }
 
 Tensor Algebra::power(const Tensor& a, const Tensor& b, const SourceRange& range) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ class Algebra {
                                    const ir::SourceRange& range);
 
  private:
+  /// Marks diagonals `sparse` in a term of a sum or difference of which the other term carries absence.
+  void meet(ir::Expr& a, ir::Expr& b) const;
+  /// The product with a diagonal matrix, as a product element by element; nothing if neither operand is one.
+  std::optional<Tensor> scaling(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
   void emit_guarded_routine(ir::Routine routine, const std::vector<ir::ValueId>& results, const ir::Expr& guard,
                             const ir::SourceRange& range);

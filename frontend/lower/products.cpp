@@ -13,6 +13,7 @@ Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRang
                     "@ multiplies vectors and matrices, but this is a scalar; use *");
     }
   }
+  if (const std::optional<Tensor> scaled = scaling(left, right, range)) return *scaled;
   Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
   // `eye(n)` takes the type of the other operand.
   const auto typed = [&](Tensor t) {

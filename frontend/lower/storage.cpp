@@ -40,6 +40,18 @@ void declare_storage(Reports& reports, Declarations& declared, const ast::Storag
 
 namespace {
 
+/// Index arrays and other variables of the program are not visible in a storage map.
+void refuse_variables(Lowerer& lowerer, const ast::Expr& map) {
+  for_each_expr(map, [&](const ast::Expr& e) {
+    const std::string* name = bare_name(e);
+    const SymbolRef global = name == nullptr || lowerer.names.find(*name) ? nullptr : lowerer.names.find_global(*name);
+    if (global && (global->kind == Symbol::Kind::kInput || global->kind == Symbol::Kind::kLet ||
+                   global->kind == Symbol::Kind::kVar))
+      lowerer.reports.unsupported(e.range, "a storage map that reads `" + *name +
+                                               "`, which is neither a parameter of the storage nor a param, is");
+  });
+}
+
 StorageMap lower_storage_map(Lowerer& lowerer, const ast::IndexMap& map, const std::vector<Extent>& shape) {
   StorageMap result;
   const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
@@ -58,6 +70,8 @@ StorageMap lower_storage_map(Lowerer& lowerer, const ast::IndexMap& map, const s
             "a storage map is computed from its index names, the storage's parameters and params only");
     });
   };
+  for (const ast::ExprPtr& e : map.results) refuse_variables(lowerer, *e);
+  if (map.guard) refuse_variables(lowerer, *map.guard);
   for (const ast::ExprPtr& e : map.results) {
     result.results.push_back(integer_scalar(lowerer, *e, "a storage map"));
     require_plain(result.results.back(), e->range);

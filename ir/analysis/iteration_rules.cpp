@@ -205,6 +205,18 @@ bool IterationRules::computes_points() const {
   return dense;
 }
 
+bool IterationRules::assembles() const {
+  const bool by_operator = !c_.combine || (c_.combine->kind != Monoid::Kind::kUser && !locates(*c_.combine));
+  if (c_.bodies.size() != 1 || c_.left.size() < 2 || c_.base || c_.monoid || !by_operator ||
+      (c_.fill && !is_zero(c_.fill)))
+    return false;
+  bool dense = true;
+  const auto add = [&](const Read& r) { dense = dense && !program_.type(r.tensor).is_compressed(); };
+  for_each_read_of_values(c_, add);
+  for (const Expr& e : c_.left) for_each_read(e, add);
+  return dense;
+}
+
 std::size_t levels_iterated(const SparseIteration& iteration, const StoredOperand& operand, std::size_t depth) {
   const auto begin = iteration.loops.begin(), end = begin + static_cast<std::ptrdiff_t>(depth);
   auto from = begin;

@@ -28,6 +28,9 @@ class IterationRules {
   [[nodiscard]] bool moves_elements() const;
   /// True if points are computed one by one in order, from dense operands without lookups.
   [[nodiscard]] bool computes_points() const;
+  /// True if points of dense operands store at computed positions of a tensor of zeros, by a built-in operator or each
+  /// element once.
+  [[nodiscard]] bool assembles() const;
 
  private:
   const Program& program_;

@@ -1,5 +1,6 @@
 #include "ir/graph/computes.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,14 @@ Label& label_of(Compute& c, std::int32_t label) { return const_cast<Label&>(labe
 std::vector<Label> all_labels(const Compute& c) {
   std::vector<Label> labels = c.out;
   labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
+  return labels;
+}
+
+std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> others) {
+  for (Label& l : labels) {
+    while (std::ranges::find(others, l.name, &Label::name) != others.end()) l.name += "1";
+    others.push_back(l);
+  }
   return labels;
 }
 

@@ -16,6 +16,9 @@ namespace tdsl::ir {
 /// Out labels, then reduce labels.
 [[nodiscard]] std::vector<Label> all_labels(const Compute& c);
 
+/// The labels, renamed where their names clash with those of `others`.
+[[nodiscard]] std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> others);
+
 /// `[i in 0..n, j in 0..m]` for a shape; `numbered_labels` names them i0, i1, ….
 [[nodiscard]] std::vector<Label> plain_labels(const std::vector<Extent>& shape);
 [[nodiscard]] std::vector<Label> numbered_labels(const std::vector<Extent>& shape);

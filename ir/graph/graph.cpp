@@ -103,7 +103,7 @@ std::optional<std::string> default_text(const Param& p) {
       [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); });
 }
 
-bool known_at_start(const Program& program, ValueId v) {
+std::set<ValueId> known_at_start(const Program& program) {
   std::set<ValueId> known;
   for (const Node& node : program.body.nodes) {
     const auto* compute = std::get_if<Compute>(&node.op);
@@ -112,8 +112,10 @@ bool known_at_start(const Program& program, ValueId v) {
     if (std::ranges::all_of(operands_of(program, node), [&](ValueId operand) { return known.contains(operand); }))
       known.insert(node.results.begin(), node.results.end());
   }
-  return known.contains(v);
+  return known;
 }
+
+bool known_at_start(const Program& program, ValueId v) { return known_at_start(program).contains(v); }
 
 void for_each_node(const Region& region, const std::function<void(const Node&)>& f) {
   for (const Node& node : region.nodes) {

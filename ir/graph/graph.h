@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -277,7 +278,8 @@ struct Program {
   ValueId new_value(Type type, std::string value_name, SourceRange range);
 };
 
-/// True if the scalar depends on params and dimensions only, through arithmetic outside loops and branches.
+/// The scalars that depend on params and dimensions only, through arithmetic outside loops and branches.
+[[nodiscard]] std::set<ValueId> known_at_start(const Program& program);
 [[nodiscard]] bool known_at_start(const Program& program, ValueId v);
 
 /// Calls `f(const Node&)` for every node, outer nodes before their regions', in program order.

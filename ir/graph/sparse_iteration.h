@@ -51,6 +51,7 @@ struct SparseIteration {
     kAccumulated,  ///< compressed: rows are produced in order, elements of a row are accumulated
     kMoved,        ///< compressed: elements of compressed operands at other positions (ir/analysis/rearrangement.h)
     kPoints,       ///< compressed: all points are computed from dense operands, and zeros are dropped
+    kAssembled,    ///< compressed: points store at computed positions, and values of an element combine in their order
   };
   std::vector<StoredOperand> operands;  ///< the first is the driver, all of whose levels are iterated: its rows are cut
   std::vector<StoredLoop> loops;        ///< outermost first; other labels are dense loops inside them
@@ -69,14 +70,15 @@ struct SparseIteration {
   }
   friend bool operator==(const SparseIteration&, const SparseIteration&) = default;
 };
-/// `dense`, `ordered`, `accumulated`, `moved`, `points`.
+/// `dense`, `ordered`, `accumulated`, `moved`, `points`, `assembled`.
 [[nodiscard]] constexpr std::string_view name_of(SparseIteration::Result result) {
   using enum SparseIteration::Result;
   return result == kDense         ? "dense"
          : result == kOrdered     ? "ordered"
          : result == kAccumulated ? "accumulated"
          : result == kMoved       ? "moved"
-                                  : "points";
+         : result == kPoints      ? "points"
+                                  : "assembled";
 }
 
 }  // namespace tdsl::ir

@@ -124,7 +124,7 @@ class NodeParser : protected ExprParser {
       });
     }
     if (cursor_.accept("result"))
-      result.result = named_kind(cursor_, SparseIteration::Result::kPoints, "result of a sparse iteration");
+      result.result = named_kind(cursor_, SparseIteration::Result::kAssembled, "result of a sparse iteration");
     return result;
   }
   std::int32_t label(const Expr& e) {

@@ -44,7 +44,8 @@ class IterationVerifier {
   std::vector<std::string> without_loops() {
     const bool made = it_.operands.empty() && it_.masks.empty() && compressed_ &&
                       ((it_.result == Result::kMoved && rules_.moves_elements()) ||
-                       (it_.result == Result::kPoints && rules_.computes_points()));
+                       (it_.result == Result::kPoints && rules_.computes_points()) ||
+                       (it_.result == Result::kAssembled && rules_.assembles()));
     require(made, fmt::format("makes no compressed result as `{}`", name_of(it_.result)));
     return std::move(problems_);
   }

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "passes/algebra/costs.h"
 #include "passes/algebra/product_chain.h"
 #include "passes/region_rewriter.h"
 

@@ -38,13 +38,14 @@ std::vector<std::size_t> dimensions(const Expr& part) {
 
 }  // namespace
 
-Expr computed_ahead(Program& program, const Compute& c, const Expr& part, SourceRange range,
-                    std::vector<Node>& before) {
+AheadPart part_ahead(Program& program, const Compute& c, const Expr& part, LabelSet summed, SourceRange range) {
   Compute ahead;
   Type type{part->type, {}, {}};
   std::vector<Expr> replacements(c.out.size() + c.reduce.size());
   std::vector<Expr> subscripts;
-  for (const std::size_t label : dimensions(part)) {
+  const std::vector<std::size_t> order = dimensions(part);
+  for (const std::size_t label : order) {
+    if ((summed >> label & 1) != 0) continue;
     const Label& l = label_of(c, static_cast<std::int32_t>(label));
     const Expr here = index_ref(static_cast<std::int32_t>(label));
     replacements[label] = index_ref(static_cast<std::int32_t>(ahead.out.size()));
@@ -52,11 +53,26 @@ Expr computed_ahead(Program& program, const Compute& c, const Expr& part, Source
     type.shape.push_back(l.end - l.begin);
     subscripts.push_back(l.begin == Extent(0) ? here : index_difference(here, expr_of_polynomial(l.begin)));
   }
+  for (const std::size_t label : order) {
+    if ((summed >> label & 1) == 0) continue;
+    replacements[label] = index_ref(static_cast<std::int32_t>(ahead.out.size() + ahead.reduce.size()));
+    ahead.reduce.push_back(label_of(c, static_cast<std::int32_t>(label)));
+  }
+  if (!ahead.reduce.empty()) ahead.monoid = Monoid{};
   ahead.bodies = {substitute_labels(part, replacements)};
-  if (can_fail(program, ahead)) return {};
   const ValueId v = program.new_value(type, "", range);
-  before.push_back({range, {v}, std::move(ahead)});
-  return read(part->type, v, std::move(subscripts), range);
+  return {{range, {v}, std::move(ahead)}, read(part->type, v, std::move(subscripts), range)};
+}
+
+Expr computed_ahead(Program& program, const Compute& c, const Expr& part, SourceRange range,
+                    std::vector<Node>& before) {
+  AheadPart ahead = part_ahead(program, c, part, 0, range);
+  if (can_fail(program, std::get<Compute>(ahead.node.op))) {
+    program.values.pop_back();
+    return {};
+  }
+  before.push_back(std::move(ahead.node));
+  return ahead.element;
 }
 
 }  // namespace tdsl::passes

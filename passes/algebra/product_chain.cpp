@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "ir/analysis/contraction.h"
+#include "passes/algebra/costs.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -44,24 +45,6 @@ std::optional<Product> product_of(const Compute& c) {
 }
 
 namespace {
-
-/// The sign of a polynomial in sizes that are all >= 2: -1, 0 or 1; nullopt if it depends on them.
-std::optional<int> sign_of(const Extent& e) {
-  if (const auto c = e.constant()) return *c < 0 ? -1 : (*c > 0 ? 1 : 0);
-  const Extent shifted = e.substitute([](ValueId v) { return std::optional(Extent::of(v) + Extent(2)); });
-  bool positive = true;
-  bool negative = true;
-  for (const auto& [monomial, coefficient] : shifted.terms()) {
-    const bool opaque =
-        std::ranges::any_of(monomial, [](const Extent::AtomRef& a) { return a->kind != Extent::Atom::Kind::kValue; });
-    if (opaque) return std::nullopt;
-    positive = positive && coefficient > 0;
-    negative = negative && coefficient < 0;
-  }
-  if (positive) return 1;
-  if (negative) return -1;
-  return std::nullopt;
-}
 
 /// Position in the region of the product that computes `f` for this use only.
 std::optional<std::size_t> producer(const Region& region, const Factor& f, const std::vector<int>& uses,
@@ -112,11 +95,6 @@ Extent written_cost(const Region& region, std::size_t k, const ProductChain& cha
     sum = sum + p.rows * p.inner * p.columns;
   }
   return sum;
-}
-
-std::optional<bool> cheaper(const Extent& a, const Extent& b) {
-  if (const auto s = sign_of(a - b)) return *s < 0;
-  return std::nullopt;
 }
 
 bool ProductOrder::solve() {

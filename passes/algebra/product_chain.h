@@ -42,10 +42,6 @@ struct ProductChain {
 /// Number of multiplications of the chain in the order written, with node `k` as the last product.
 [[nodiscard]] ir::Extent written_cost(const ir::Region& region, std::size_t k, const ProductChain& chain);
 
-/// True if cost `a` is smaller than `b` for all sizes >= 2 (both are small for smaller sizes); nullopt if it depends on
-/// the sizes.
-[[nodiscard]] std::optional<bool> cheaper(const ir::Extent& a, const ir::Extent& b);
-
 /// Length limit with constant sizes: the dynamic program takes time cubic in the length.
 inline constexpr std::size_t kLongestChain = 250;
 /// Length limit with symbolic sizes, where each step compares polynomials; longer chains are ordered at start.

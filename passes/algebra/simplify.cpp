@@ -8,13 +8,24 @@
 //     %2 = compute [] (6.0)
 //     %3 = compute [i in 0..%0] (mul(%1[i], 6.0))
 //
-// Removes a guard that is `true`.
+// The ranges of index variables settle quotients and remainders, so that the check of a storage in tiles is known to
+// hold:
+//
+//     %3 = compute [] all[o in 0..%1, p in 0..%2] (eq(div(add(mul(o, %2), p), %2), o))
+//     assert %3 "…"
+// becomes
+//     %3 = compute [] (true)
+//
+// Removes a guard that is `true`, and an assertion of `true`.
 
 #include "passes/passes.h"
 
 #include <cmath>
+#include <optional>
+#include <set>
 
 #include "ir/graph/affine.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/within.h"
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
@@ -42,7 +53,22 @@ bool is_bool_constant(const Expr& e, bool value) {
   return c != nullptr && e->type == Scalar::kBool && std::get<bool>(c->value) == value;
 }
 
+/// The value of an integer compared with itself.
+std::optional<bool> value_of_equals(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kEq:
+    case BinaryOp::kLe:
+    case BinaryOp::kGe: return true;
+    case BinaryOp::kNe:
+    case BinaryOp::kLt:
+    case BinaryOp::kGt: return false;
+    default: return std::nullopt;
+  }
+}
+
 Expr simplify_binary(const Expr& whole, const Binary& b) {
+  if (const auto value = value_of_equals(b.op); value && is_integer(b.left->type) && equal(b.left, b.right))
+    return constant(Scalar::kBool, *value);
   const bool one_left = is_the_float(b.left, 1.0) || is_integer_constant(b.left, 1);
   const bool one_right = is_the_float(b.right, 1.0) || is_integer_constant(b.right, 1);
   switch (b.op) {
@@ -72,9 +98,11 @@ Expr simplify_binary(const Expr& whole, const Binary& b) {
       break;
     case BinaryOp::kAnd:
       if (is_bool_constant(b.right, true) || equal(b.left, b.right)) return b.left;
+      if (is_bool_constant(b.left, true)) return b.right;
       break;
     case BinaryOp::kOr:
       if (is_bool_constant(b.right, false) || equal(b.left, b.right)) return b.left;
+      if (is_bool_constant(b.left, false)) return b.right;
       break;
     default: break;
   }
@@ -108,12 +136,41 @@ Expr simplify_unary(const Expr& whole, const Unary& u) {
   return ordered && op ? binary(*op, b->left, b->right, whole->range) : whole;
 }
 
+/// True for `all` over `true` and `any` over `false`, whatever the ranges and the guard.
+bool is_decided(const Compute& c) {
+  if (!c.monoid || c.bodies.size() != 1 || !c.left.empty() || c.base || c.combine || c.fill) return false;
+  return (c.monoid->kind == Monoid::Kind::kAll && is_bool_constant(c.bodies[0], true)) ||
+         (c.monoid->kind == Monoid::Kind::kAny && is_bool_constant(c.bodies[0], false));
+}
+
+/// Adds the scalars that are `true`.
+void find_true(const Region& region, std::set<ValueId>& found) {
+  for_each_node(region, [&](const Node& node) {
+    const auto* c = std::get_if<Compute>(&node.op);
+    const Expr value = c != nullptr && c->out.empty() ? constant_fill(*c) : Expr();
+    if (value && is_bool_constant(value, true)) found.insert(node.results[0]);
+  });
+}
+
+void remove_assertions(Region& region, const std::set<ValueId>& of) {
+  std::erase_if(region.nodes, [&](const Node& node) {
+    const auto* a = std::get_if<Assert>(&node.op);
+    return a != nullptr && of.contains(a->condition);
+  });
+  for (Node& node : region.nodes) {
+    for (Region* inner : regions_in(node)) remove_assertions(*inner, of);
+  }
+}
+
 class Simplifier {
  public:
   explicit Simplifier(Program program) : program_(std::move(program)), table_(definitions(program_)) {}
 
   Program run() {
     for_each_compute(program_.body, [this](Node&, Compute& c) { visit(c); });
+    std::set<ValueId> holds;
+    find_true(program_.body, holds);
+    if (!holds.empty()) remove_assertions(program_.body, holds);
     return std::move(program_);
   }
 
@@ -121,10 +178,16 @@ class Simplifier {
   void visit(Compute& c) {
     const std::vector<const Label*> labels = labels_of(c);
     rewrite_expressions(c, [&](const Expr& e) {
-      const Expr simple = without_checks(rewrite(e, [&](const Expr& x) { return simplified(x); }),
+      const Expr settled = divides_labels(e) ? Subscripts(Type{Scalar::kI64, {}, {}}, labels).settled(e) : e;
+      const Expr simple = without_checks(rewrite(settled, [&](const Expr& x) { return simplified(x); }),
                                          [&](const Within& w) { return is_inside(w, labels); });
       return with_settled_subscripts(program_, simple, labels);
     });
+    if (is_decided(c)) {
+      c.reduce.clear();
+      c.monoid.reset();
+      c.guard = Expr();
+    }
     if (c.guard && is_bool_constant(c.guard, true)) c.guard = Expr();
   }
 

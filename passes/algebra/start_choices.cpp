@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "passes/algebra/costs.h"
 #include "passes/algebra/einsum.h"
 #include "passes/algebra/product_chain.h"
 #include "passes/region_rewriter.h"

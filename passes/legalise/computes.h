@@ -24,6 +24,10 @@ class Legalised {
   [[nodiscard]] bool is_part() const { return part_; }
   [[nodiscard]] ir::Compute& compute() { return std::get<ir::Compute>(node_.op); }
   [[nodiscard]] ir::Type type() const { return program_.type(node_.results[0]); }
+  /// True if the result is compressed, and its points store at computed positions.
+  [[nodiscard]] bool assembles() const {
+    return program_.type(node_.results[0]).is_compressed() && !std::get<ir::Compute>(node_.op).left.empty();
+  }
   /// The value of elements that are not written, if there is no base.
   [[nodiscard]] ir::Expr fill();
   /// Out labels first, then reduce labels.

@@ -142,6 +142,7 @@ bool flatten(Legalised& one, std::size_t dimension) {
 
 Program flat_stores(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
+    if (one.assembles()) return;
     bool any = false;
     for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = flatten(one, d) || any;
     if (any) context.applied(one.node().range, "index variables that count a position together become one");

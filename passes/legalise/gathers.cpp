@@ -132,7 +132,7 @@ class Gathering {
 /// A scatter is treated as the reduction that it becomes.
 bool gather(Legalised& one) {
   const auto kept = scattered_labels(one);
-  if (!kept || !one.compute().combine) return Gathering(one, one.compute()).run();
+  if (!kept || !one.compute().combine || one.assembles()) return Gathering(one, one.compute()).run();
   Compute reduction = one.compute();
   const std::vector<Expr> back = reduce_labels(reduction, *kept);
   if (!Gathering(one, reduction).run()) return false;

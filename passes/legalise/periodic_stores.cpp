@@ -45,6 +45,7 @@ bool unroll_store(Legalised& one, std::size_t d) {
 
 Program periodic_stores(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
+    if (one.assembles()) return;
     bool any = false;
     for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = unroll_store(one, d) || any;
     if (any) context.applied(one.node().range, "the periodic store subscript is inverted");

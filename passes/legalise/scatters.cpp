@@ -135,7 +135,7 @@ std::optional<std::vector<bool>> scattered_labels(Legalised& one) {
 
 Program scatters(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
-    if (scattered_labels(one)) Scatter(one, context).run();
+    if (!one.assembles() && scattered_labels(one)) Scatter(one, context).run();
   });
 }
 

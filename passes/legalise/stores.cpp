@@ -91,6 +91,7 @@ void read_base(Compute& c) {
 
 Program stores(const Program& program, PassContext& context) {
   return legalised(program, context, [](Legalised& one) {
+    if (one.assembles()) return;
     drop_plain_left(one.compute(), one.type());
     reduce_unplaced_labels(one.compute());
     read_base(one.compute());

@@ -191,6 +191,7 @@ class Analysis {
       return refuse(body_.range, "`" + name + "` keeps an older version at the end of an iteration");
     }
     if (const auto slab = independent(accesses)) return slab;
+    if (const auto apart = separate(accesses)) return apart;
     return accumulated(accesses, name);
   }
 
@@ -245,6 +246,48 @@ class Analysis {
       if (reads_agree) return access;
     }
     return std::nullopt;
+  }
+
+  /// `T[i, i - 1] = a; T[i - 1, i] = b;`: no two iterations write the same element, and none is read.
+  std::optional<CarriedAccess> separate(const Accesses& accesses) const {
+    if (!accesses.reads.empty()) return std::nullopt;
+    std::vector<std::vector<LinearForm>> places;
+    std::optional<CarriedAccess> first;
+    for (const Node* w : accesses.writes) {
+      std::vector<LinearForm>& place = places.emplace_back();
+      bool moves = false;
+      for (const Expr& e : std::get<Compute>(w->op).left) {
+        const auto form = linear(e);
+        if (!form) return std::nullopt;
+        if (!first && form->coefficient != 0)
+          first = {CarriedAccess::Kind::kIndependent, place.size(), form->coefficient, form->rest};
+        moves = moves || form->coefficient != 0;
+        place.push_back(*form);
+      }
+      if (!moves || place.size() != places.front().size()) return std::nullopt;
+    }
+    for (std::size_t a = 0; a < places.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        if (may_collide(places[a], places[b])) return std::nullopt;
+      }
+    }
+    return first;
+  }
+
+  /// False if iterations i and i + d with d other than 0 never meet in an element: dimensions demand different d, or 0.
+  static bool may_collide(const std::vector<LinearForm>& a, const std::vector<LinearForm>& b) {
+    std::optional<std::int64_t> apart;
+    for (std::size_t d = 0; d < a.size(); ++d) {
+      const auto offset = (a[d].rest - b[d].rest).constant();
+      const std::int64_t factor = a[d].coefficient;
+      if (!offset || factor != b[d].coefficient) continue;
+      if (factor == 0 ? *offset != 0 : *offset % factor != 0) return false;
+      if (factor == 0) continue;
+      const std::int64_t here = *offset / factor;
+      if (here == 0 || (apart && *apart != here)) return false;
+      apart = here;
+    }
+    return true;
   }
 
   std::optional<CarriedAccess> accumulated(const Accesses& accesses, const std::string& name) {

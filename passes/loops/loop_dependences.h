@@ -11,7 +11,9 @@ namespace tdsl::passes {
 struct CarriedAccess {
   enum class Kind : std::uint8_t {
     kUnchanged,    ///< never written
-    kIndependent,  ///< iteration i writes only elements with subscript coefficient * i + offset in `dimension`
+    kIndependent,  ///< iteration i writes only elements with subscript coefficient * i + offset in `dimension`; or
+                   ///< there are no reads, iterations never write the same element, and these are those of the first
+                   ///< write
     kAccumulated,  ///< every write combines by the same associative operator, and there are no other reads
     kDropped,      ///< the value is neither carried nor used after the loop
   };

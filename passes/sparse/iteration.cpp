@@ -232,6 +232,7 @@ std::optional<SparseIteration> sparse_iteration(const Program& program, const Co
   if (!compressed_result || (found && found->result != kDense)) return found;
   if (rules.moves_elements()) return SparseIteration{{}, {}, {}, kMoved};
   if (rules.computes_points()) return SparseIteration{{}, {}, {}, kPoints};
+  if (rules.assembles()) return SparseIteration{{}, {}, {}, kAssembled};
   return found;
 }
 

@@ -20,13 +20,22 @@ namespace tdsl::passes {
 /// compressed or dense) is transposed. Only changes Computes that do not iterate over all of their matrices, and only
 /// if they iterate over more of them afterwards; if the result is compressed, only Computes without sparse iteration.
 /// Conditional reads must be in bounds at all points, unless all alternatives are moved together: a concatenation.
-/// Equal copies are made once, in front of loops in which they do not change.
+/// An expression that is 0 off a diagonal becomes a matrix with an element per row (ir/analysis/diagonal.h), so that a
+/// sum with a compressed matrix iterates over the union of both:
+///
+///     %3 = compute [i in 0..%0, j in 0..%0] (add(%1[i, j], select(eq(i, j), %2[i], 0.0)))
+/// becomes
+///     %4 = compute [i in 0..%0, j in 0..%0] (add(0.0, select(eq(i, j), %2[i], 0.0)))
+///     %3 = compute [i in 0..%0, j in 0..%0] (add(%1[i, j], %4[i, j]))
+///
+/// Before, reads of single elements become those of vectors and scalars (located_reads.h). Equal copies are made once,
+/// in front of loops in which they do not change.
 struct RearrangedReads {
   ir::Program program;
-  /// A matrix that was added.
+  /// A matrix that was added, or a vector or scalar of located elements.
   struct Moved {
-    std::set<ir::ValueId> from;
-    std::set<ir::ValueId> users;  ///< the results of the Computes that read it
+    std::set<ir::ValueId> from;   ///< compressed matrices without which it is useless
+    std::set<ir::ValueId> users;  ///< the results of the original Computes that need it
   };
   std::map<ir::ValueId, Moved> moved;
 };

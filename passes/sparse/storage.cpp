@@ -7,12 +7,14 @@
 //
 // These are inputs, and results computed from stored elements of compressed operands, if at least one operation
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
-// a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone (rearranged_reads.h). Reductions to which
-// absent elements contribute are split first (background.cpp). Values that no operation produces compressed, a scatter
-// or a product of dense matrices, get a compressed copy if two operations iterate over it, or one in a loop that does
-// not compute the value; a single operation reads all of it for less than the cost of a copy:
+// a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone, and one that reads single elements, `A[i,
+// i]`, read a vector of these (rearranged_reads.h). Reductions to which absent elements contribute are split first
+// (background.cpp, stored_optima.h). Stores at computed positions are assembled (assemblies.h). Values that no
+// operation produces compressed, a product of dense matrices, get a compressed copy if two operations iterate over it,
+// or one in a loop that does not compute the value; a single operation reads all of it for less than the cost of a
+// copy:
 //
-//     %4:f64[%0, sparse %0] = compute [e in 0..%1] (%2[e]) left [%3[e], e]
+//     %4:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))
 //     %7:f64[%0, compressed %0] = compute [i in 0..%0, j in 0..%0] (%4[i, j])
 //
 // Readers of whole matrices get a dense copy at once (dense_copies.cpp), so that loops over single elements read the
@@ -34,9 +36,11 @@
 #include "ir/text/print.h"
 #include "passes/passes.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/assemblies.h"
 #include "passes/sparse/iteration.h"
 #include "passes/sparse/rearranged_reads.h"
 #include "passes/sparse/storage_choice.h"
+#include "passes/sparse/stored_optima.h"
 
 namespace tdsl::passes {
 
@@ -53,9 +57,10 @@ StorageChoice with_rearranged(const Program& program) {
     const std::size_t before = results.refused.size() + results.dense.size();
     const auto dense = [&](ValueId v) { return !choice.compressed.contains(v); };
     for (const auto& [v, moved] : reads.moved) {
+      const bool lost = choice.program.type(v).has_sparse() && dense(v);  // located elements are dense
       for (const ValueId user : moved.users) {
         const Type& type = choice.program.type(user);
-        if (dense(v) || std::ranges::any_of(moved.from, dense))
+        if (lost || std::ranges::any_of(moved.from, dense))
           results.refused.insert(user);
         else if (type.rank() == 2 && type.has_sparse() && dense(user))
           results.dense.insert(user);
@@ -172,12 +177,42 @@ StorageChoice chosen(const Program& program) {
   }
 }
 
+/// Assembles the stores that can be compressed that way.
+StorageChoice with_assemblies(const Program& program) {
+  std::set<ValueId> refused;
+  while (true) {
+    Assemblies found = assemblies(program, refused);
+    StorageChoice choice = chosen(found.program);
+    const std::size_t before = refused.size();
+    for (const auto& [target, made] : found.made) {
+      if (std::ranges::any_of(made, [&](ValueId v) { return choice.dense.contains(v); })) refused.insert(target);
+    }
+    if (refused.size() == before) return choice;
+  }
+}
+
+/// Finds positions of optima among stored elements where that leaves the matrix compressed.
+Program with_optima(const Program& original, PassContext& context) {
+  StoredOptima optima = stored_optima(original);
+  while (!optima.empty()) {
+    const Program written = with_stored_optima(original, context, optima);
+    const StorageChoice choice = with_rearranged(written);
+    const auto dense = [&](const auto& optimum) { return !choice.compressed.contains(optimum.second); };
+    if (std::erase_if(optima, dense) > 0) continue;
+    for (const auto& [v, of] : optima)
+      context.applied(original.info(v).range,
+                      "the position of an optimum: among stored elements and the first absent one");
+    return written;
+  }
+  return original;
+}
+
 constexpr std::string_view kStoredDense = " is stored dense: ";
 
 }  // namespace
 
 Program storage(const Program& original, PassContext& context) {
-  const auto [program, compressed, dense] = chosen(background(original, context));
+  const auto [program, compressed, dense] = with_assemblies(background(with_optima(original, context), context));
   for (const auto& [v, operations] : compressed)
     context.applied(program.info(v).range,
                     fmt::format("{} is compressed: {} go{} over its stored elements", quoted(program, v, "this value"),

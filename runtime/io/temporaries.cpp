@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <mutex>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
@@ -39,8 +38,26 @@ const char* keep_name(const std::string& path) {
   return names.emplace_back(path).c_str();
 }
 
+/// Removes the directory's files. False: an entry could not be removed, or the directory could not be read.
+bool empty_folder(int fd) noexcept {
+  alignas(dirent64) std::array<char, 4096> entries;
+  ::lseek(fd, 0, SEEK_SET);
+  bool all = true;
+  long bytes = 0;
+  while ((bytes = ::syscall(SYS_getdents64, fd, entries.data(), entries.size())) > 0) {
+    for (long at = 0; at < bytes;) {
+      const auto* const entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+      const bool self = std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0;
+      if (!self && ::unlinkat(fd, entry->d_name, 0) != 0 && errno != ENOENT) all = false;
+      at += entry->d_reclen;
+    }
+  }
+  return all && bytes == 0;
+}
+
 /// Removes a directory that contains only files, with system calls only: opendir is not async-signal-safe. It is
-/// renamed first, so that no new file is added.
+/// renamed first, so that no new file is added. Every rank removes files, because the launcher may kill any of them
+/// before it has finished.
 void remove_folder(const char* name) noexcept {
   constexpr char kEnd[] = "-gone";
   std::array<char, 4096> gone;
@@ -48,23 +65,12 @@ void remove_folder(const char* name) noexcept {
   if (length + sizeof kEnd > gone.size()) return;
   std::memcpy(gone.data(), name, length);
   std::memcpy(gone.data() + length, kEnd, sizeof kEnd);
-  if (::rename(name, gone.data()) != 0) return;  // another rank has renamed it
+  ::rename(name, gone.data());  // fails after another rank has renamed it
   const int fd = ::open(gone.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
-  alignas(dirent64) std::array<char, 4096> entries;
-  bool removed = true;
-  while (std::exchange(removed, false)) {  // removing entries may hide others from the listing
-    ::lseek(fd, 0, SEEK_SET);
-    for (long bytes = 0; (bytes = ::syscall(SYS_getdents64, fd, entries.data(), entries.size())) > 0;) {
-      for (long at = 0; at < bytes;) {
-        const auto* const entry = reinterpret_cast<const dirent64*>(entries.data() + at);
-        removed = (entry->d_type != DT_DIR && ::unlinkat(fd, entry->d_name, 0) == 0) || removed;
-        at += entry->d_reclen;
-      }
-    }
-  }
+  // A listing may miss entries while others are removed, and a file may be created in an opened directory.
+  while (empty_folder(fd) && ::rmdir(gone.data()) != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {}
   ::close(fd);
-  ::rmdir(gone.data());
 }
 
 }  // namespace
@@ -86,7 +92,7 @@ void unlink_temporaries() noexcept {
   for (std::atomic<const char*>& entry : table) {
     if (const char* name = entry.exchange(nullptr)) {
       const int before = errno;
-      if (::unlink(name) != 0 && errno == EISDIR) remove_folder(name);
+      if (::unlink(name) != 0 && (errno == EISDIR || errno == ENOENT)) remove_folder(name);
       errno = before;
     }
   }

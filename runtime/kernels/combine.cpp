@@ -71,12 +71,14 @@ void combine_all(const plan::Op& op, const TaskArgs& args, T identity, const F& 
 template <class T>
 void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) {
   switch (combine) {
-    case Combine::kSum: return combine_all<T>(op, args, T{0}, [](T a, T b) { return scalar::add(a, b); });
-    case Combine::kProd: return combine_all<T>(op, args, T{1}, [](T a, T b) { return scalar::multiply(a, b); });
+    case Combine::kSum: return combine_all<T>(op, args, T{0}, [](T a, T b) { return combined<Combine::kSum>(a, b); });
+    case Combine::kProd: return combine_all<T>(op, args, T{1}, [](T a, T b) { return combined<Combine::kProd>(a, b); });
     case Combine::kMin:
-      return combine_all<T>(op, args, scalar::min_identity<T>(), [](T a, T b) { return scalar::min(a, b); });
+      return combine_all<T>(op, args, scalar::min_identity<T>(),
+                            [](T a, T b) { return combined<Combine::kMin>(a, b); });
     case Combine::kMax:
-      return combine_all<T>(op, args, scalar::max_identity<T>(), [](T a, T b) { return scalar::max(a, b); });
+      return combine_all<T>(op, args, scalar::max_identity<T>(),
+                            [](T a, T b) { return combined<Combine::kMax>(a, b); });
     default: TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
   }
 }
@@ -84,10 +86,12 @@ void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) 
 void combine_bools(const plan::Op& op, Combine combine, const TaskArgs& args) {
   switch (combine) {
     case Combine::kAny:
-    case Combine::kMax: return combine_all<bool>(op, args, false, [](bool a, bool b) { return a || b; });
+    case Combine::kMax:
+      return combine_all<bool>(op, args, false, [](bool a, bool b) { return combined<Combine::kAny>(a, b); });
     case Combine::kAll:
     case Combine::kMin:
-    case Combine::kProd: return combine_all<bool>(op, args, true, [](bool a, bool b) { return a && b; });
+    case Combine::kProd:
+      return combine_all<bool>(op, args, true, [](bool a, bool b) { return combined<Combine::kAll>(a, b); });
     default: TDSL_CHECK(false, "bools combine by any, all, min or max");
   }
 }

@@ -1,7 +1,6 @@
 #include "runtime/kernels/rearranged.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "runtime/kernels/stored.h"
@@ -38,23 +37,6 @@ void solved(const RearrangedSubscript& s, Interval places, Index subscript, cons
   if (places.lo <= place && place < places.hi) f(place);
 }
 
-/// Elements of a row with subscripts in the interval, ascending within each segment.
-template <class T, class F>
-void within(const sparse::Row<T>& row, Interval subscripts, const F& f) {
-  for (const sparse::Segment<T>& s : row.segments()) {
-    if (s.coordinate == nullptr) {
-      const Index last = std::min(s.size, subscripts.hi - s.corner);
-      for (Index k = std::max<Index>(0, subscripts.lo - s.corner); k < last; ++k) f(s.corner + k, s.value(k));
-      continue;
-    }
-    const std::uint32_t* const end = s.coordinate + s.size;
-    for (const std::uint32_t* at = std::lower_bound(s.coordinate, end, subscripts.lo - s.corner);
-         at != end && s.corner + *at < subscripts.hi; ++at) {
-      f(s.corner + static_cast<Index>(*at), s.value(at - s.coordinate));
-    }
-  }
-}
-
 template <class T>
 void collect(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>& elements) {
   const Box& tile = t.outputs[0].box;
@@ -72,9 +54,9 @@ void collect(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>
     solved(part.row, row_places, row.index(), [&](Index r) {
       const auto put = [&](Index c, T value) { by_rows ? elements.put(r, c, value) : elements.put(c, r, value); };
       if (shifted) {
-        within(row, columns, [&](Index c, T value) { put(c - part.column.offset, value); });
+        row.each(columns, [&](Index c, T value) { put(c - part.column.offset, value); });
       } else {
-        within(row, columns, [&](Index c, T value) {
+        row.each(columns, [&](Index c, T value) {
           solved(part.column, column_places, c, [&](Index place) { put(place, value); });
         });
       }

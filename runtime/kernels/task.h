@@ -110,8 +110,9 @@ struct TaskArgs {
   Box out_box;                       ///< the output tile
   bool first = true;                 ///< first panel of the output block
   bool last = true;
-  bool hit = true;    ///< false: the operation writes no element of the tile (and all label intervals are empty)
-  bool fresh = true;  ///< the output block is uninitialised (no base); true only on the first panel
+  bool hit = true;       ///< false: the operation writes no element of the tile (and all label intervals are empty)
+  bool fresh = true;     ///< the output block is uninitialised (no base); true only on the first panel
+  bool partial = false;  ///< the output is a partial result, which another operation combines
   std::span<BlockSink* const> sinks{};  ///< parallel to outputs, if any is sized; null for dense ones
 
   [[nodiscard]] BlockSink& sink(int k = 0) const { return *sinks[static_cast<std::size_t>(k)]; }

@@ -280,6 +280,13 @@ struct BasicOp {
 };
 using Op = BasicOp<Index>;
 
+/// True if the operation assembles a compressed tensor: its points have computed positions, and the values of an
+/// element are combined in the order of the points (Note [Assemblies]). So only the first reduce label may be cut.
+[[nodiscard]] inline bool assembles(const Op& op) {
+  return op.outputs.size() == 1 && op.outputs.front().sized() &&
+         std::ranges::any_of(op.out, [](const OutSubscript& s) { return s.label == kAnyLabel; });
+}
+
 template <class Visitor, class... Accesses>
 void visit_access(Visitor& v, Accesses&... access) {
   v.tensor("of", access.tensor...);

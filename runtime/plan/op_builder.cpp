@@ -239,6 +239,18 @@ OpBuilder& OpBuilder::stored_at_visited() {
   return *this;
 }
 
+OpBuilder& OpBuilder::stored_assembled() {
+  double points = 1, volume = 1;
+  for (const LabelDesc& l : op_.labels) points *= l.from_data ? 1.0 : static_cast<double>(l.range.size());
+  for (std::size_t d = 0; d < op_.shape.size(); ++d) {
+    volume *= static_cast<double>(op_.shape[d]);
+    if (d > 0) op_.set_uncut(d);
+  }
+  const double most = std::min(points, volume);
+  const Estimate elements{0, most, most};  // points may share positions, have a false guard, or cancel
+  return stored(compressed(op_.shape, elements), elements);
+}
+
 OpBuilder& OpBuilder::stored_within(const TensorDesc& mask) {
   Estimate& elements = op_.outputs.back().stored;
   elements = {0, std::min(elements.expected, mask.stored.expected), std::min(elements.hi, mask.stored.hi)};
@@ -281,6 +293,7 @@ OpBuilder& OpBuilder::sparsity(const Sparsity<Index>& sparsity,
   if (!sparsity.bounds.empty()) sparsity.compresses() ? visits_within(sparsity.bounds) : stored_within(sparsity.bounds);
   if (sparsity.result == SparseResult::kGuessed) stored_as_guessed();
   if (sparsity.result == SparseResult::kAtVisited) stored_at_visited();
+  if (sparsity.result == SparseResult::kAssembled) stored_assembled();
   return *this;
 }
 

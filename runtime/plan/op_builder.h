@@ -78,6 +78,8 @@ class OpBuilder {
   OpBuilder& stored_as_guessed();
   /// A matrix stored by rows with one element per visited point; points are visited within bounds.
   OpBuilder& stored_at_visited();
+  /// A tensor of at least two dimensions stored by rows, assembled from an entry per point.
+  OpBuilder& stored_assembled();
   /// Limits the stored elements to those of `mask`.
   OpBuilder& stored_within(const TensorDesc& mask);
   /// No stored elements outside the bounds.

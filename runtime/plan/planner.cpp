@@ -101,6 +101,7 @@ void Planner::impose(std::unique_ptr<Imposed> plan) {
 
 void Planner::erase(TensorId tensor) {
   tensors_.erase(tensor);
+  execution_made_.erase(tensor);
   origins_.erase(tensor);
   resident_.free(tensor);
   forget_disk(tensor);
@@ -139,7 +140,21 @@ std::optional<Op> Planner::forget_source(TensorId id) {
   if (found == waiting_.end()) return std::nullopt;
   Op source = std::move(*found);
   waiting_.erase(found);
+  execution_made_.erase(id);
   return source;
+}
+
+/// Numbers the executions of a site (plan_value.h, Note [Turning decisions]).
+void Planner::count_execution(const Op& op) {
+  if (imposed_ == nullptr || op.outputs.empty()) return;
+  const Index execution = executions_[op.site]++;
+  if (execution > 0) execution_made_[op.outputs.front().id] = execution;
+}
+
+/// The number of the execution; combinations of partial results have that of their operation.
+Index Planner::execution_of(const Op& op) const {
+  const auto found = op.outputs.empty() ? execution_made_.end() : execution_made_.find(op.outputs.front().id);
+  return found == execution_made_.end() ? 0 : found->second;
 }
 
 PlannedSegment Planner::plan(Segment segment) {
@@ -193,6 +208,7 @@ Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<Te
   Planned out;
   for (std::size_t k = 0; k < segment.size(); ++k) {
     Op& op = segment[k];
+    count_execution(op);
     if (op.is_source() || op.op_class == OpClass::kRestore) {
       waiting_.push_back(std::move(op));
     } else {
@@ -309,7 +325,7 @@ void Planner::use_copies(Op& op, Planned& out) {
   for (Access& access : op.reads) {
     if (const Op* source = waiting_source(access.tensor)) {
       const KeptCopy* kept = imposed_->copy_of(*source);
-      const Layout* layout = imposed_->layout_for(*source);
+      const Layout* layout = imposed_->layout_for(*source, execution_of(*source));
       const bool reads =
           kept != nullptr && std::find(kept->readers.begin(), kept->readers.end(), op.site) != kept->readers.end();
       if (!reads || layout == nullptr) continue;
@@ -355,9 +371,13 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });
   // Partial results live until their combination is complete.
-  if (c.partial)
-    worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) /
-             static_cast<double>(inputs_.ranks);
+  if (c.partial) {
+    const TensorDesc& parts = c.op.outputs.front();
+    const double bytes = parts.sized()
+                             ? static_cast<double>(parts.bytes())
+                             : static_cast<double>(parts.element.bytes) * static_cast<double>(recorded_elements(c.op));
+    worst += bytes / static_cast<double>(inputs_.ranks);
+  }
   return worst;
 }
 
@@ -441,7 +461,10 @@ Operands Planner::operands() const {
                  {},
                  nullptr};
   if (imposed_ == nullptr) return known;
-  known.wanted = [this](TensorId id) { return imposed_->layout_for(*waiting_source(id)); };
+  known.wanted = [this](TensorId id) {
+    const Op& source = *waiting_source(id);
+    return imposed_->layout_for(source, execution_of(source));
+  };
   known.mesh = &imposed_->mesh();
   return known;
 }
@@ -449,7 +472,7 @@ Operands Planner::operands() const {
 /// The operation as the plan prescribes, if the prescription is feasible.
 std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool frees_base) {
   if (imposed_ == nullptr) return std::nullopt;
-  const Layout* layout = imposed_->layout_for(op);
+  const Layout* layout = imposed_->layout_for(op, execution_of(op));
   if (layout == nullptr) return std::nullopt;
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
   if (!c || (c->partial && !may_split)) {
@@ -501,7 +524,14 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   const bool frees_base = std::find(dead.begin(), dead.end(), op.base) != dead.end();
   std::string key = signature(op) + (may_split ? "s" : "n") + (frees_base ? "f" : "");
   if (op.in_rows && inputs_.machine.write_call > 0) key += 'r';
-  if (imposed_ != nullptr) append_number(key, op.site);
+  if (imposed_ != nullptr) {
+    append_number(key, op.site);
+    append_number(key, imposed_->shift_of(op.site, execution_of(op)));
+    for (const Access& access : op.reads) {
+      if (const Op* source = waiting_source(access.tensor))
+        append_number(key, imposed_->shift_of(source->site, execution_of(*source)));
+    }
+  }
   const std::vector<TensorId> whole = wanted_whole(op, dead);
   for (const Access& access : op.reads)
     key += std::find(whole.begin(), whole.end(), access.tensor) != whole.end() ? 'w' : '-';
@@ -551,8 +581,9 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   for (const TensorId id : named_dead) {
     if (const auto copy = copies_.find(id); copy != copies_.end()) dead.push_back(copy->second.id);
   }
-  // Partial results have a single output and no base; partial results in sized blocks would have to be merged.
-  if (op.outputs.size() != 1 || op.base >= 0 || op.outputs.front().sized()) op.combine = Combine::kNone;
+  // Partial results have a single output and no base. In sized blocks only lists of entries can be combined.
+  if (op.outputs.size() != 1 || op.base >= 0 || (op.outputs.front().sized() && !assembles(op)))
+    op.combine = Combine::kNone;
   const std::shared_ptr<const Choice> choice = choose(op, true, dead);
   for (const auto& [position, where] : choice->leaves) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);

@@ -28,12 +28,13 @@ struct PlanInputs {
   Index ranks = 1;
   Index ranks_per_node = 1;  ///< rank r is on node r / ranks_per_node; all ranks: one node
   int threads = 1;
-  std::vector<Index> tile;    ///< --tile: empty: the planner chooses; one number: every edge; else per dimension
-  Index memory = 0;           ///< --memory: limit per rank on the bytes of all blocks; 0: none
-  Index window = 0;           ///< --window in bytes; 0: the rest of the memory budget
-  bool reproducible = false;  ///< tiles, panels and partial results depend on extents alone
-  bool alike = true;          ///< all ranks have identical processors: redundant work gives bitwise equal results
-  double share_cap = 1.2;     ///< without --memory a rank may own this multiple of its share of the live tensors,
+  std::vector<Index> tile;       ///< --tile: empty: the planner chooses; one number: every edge; else per dimension
+  std::vector<Index> node_grid;  ///< --node-grid: the nodes as a grid, for LSHS; empty: it chooses
+  Index memory = 0;              ///< --memory: limit per rank on the bytes of all blocks; 0: none
+  Index window = 0;              ///< --window in bytes; 0: the rest of the memory budget
+  bool reproducible = false;     ///< tiles, panels and partial results depend on extents alone
+  bool alike = true;             ///< all ranks have identical processors: redundant work gives bitwise equal results
+  double share_cap = 1.2;        ///< without --memory a rank may own this multiple of its share of the live tensors,
   Index least_slack = Index{64} << 20;  ///< or its share plus this many bytes
   std::map<int, Housing> homes;         ///< by site, for an operation's results; unlisted ones are stored in memory
   Machine machine;
@@ -134,6 +135,8 @@ class Planner {
     double excess = 0;   ///< bytes above the memory limit
     double seconds = 0;  ///< predicted
   };
+  void count_execution(const Op& op);
+  [[nodiscard]] Index execution_of(const Op& op) const;
   [[nodiscard]] Operands operands() const;
   [[nodiscard]] std::optional<Candidate> decided(const Op& op, bool may_split, bool frees_base);
   [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
@@ -166,7 +169,9 @@ class Planner {
   double disk_now_ = 0;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;
-  std::unordered_map<TensorId, Copy> copies_;  ///< kept copies, by original
+  std::unordered_map<int, Index> executions_;           ///< by site, while a plan is imposed
+  std::unordered_map<TensorId, Index> execution_made_;  ///< number of the execution that makes a tensor, if not 0
+  std::unordered_map<TensorId, Copy> copies_;           ///< kept copies, by original
   /// Decisions keyed by everything they depend on, so that later loop iterations reuse them.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };

@@ -91,7 +91,7 @@ void append_number(std::string& text, Index x) {
 
 void append_storage(std::string& text, const TensorDesc& tensor) {
   if (!tensor.sized()) return;
-  text += tensor.storage.values ? 's' : 'p';
+  text += tensor.storage.entries ? 'e' : tensor.storage.values ? 's' : 'p';
   for (const Level level : tensor.storage.levels) text += level == Level::kDense ? 'd' : 'c';
   for (const int d : tensor.storage.order) append_number(text, d);
   for (const bool uncut : tensor.uncut) text += uncut ? 'w' : 'k';

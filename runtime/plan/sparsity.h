@@ -36,6 +36,7 @@ enum class SparseResult : std::uint8_t {
   kElementsOf,   ///< compressed, with the elements of other tensors at other positions
   kGuessed,      ///< compressed from all points, with unknown density
   kAtVisited,    ///< compressed, with an element at every visited point
+  kAssembled,    ///< compressed, with an entry for every point at its computed position
 };
 
 /// Sparse iteration over compressed operands, and the storage of the result. OpBuilder derives work and output from it.

@@ -31,6 +31,10 @@ Storage compressed(const std::vector<Index>& shape, const Estimate& stored) {
 
 Storage compressed_rows(bool values) { return {{Level::kDense, Level::kCompressed}, {}, values}; }
 
+Storage entry_lists(std::size_t rank) { return {std::vector<Level>(rank, Level::kCompressed), {}, true, true}; }
+
+double entry_bytes(std::size_t rank) { return std::ceil(kCoordinateBytes * static_cast<double>(rank) / 8) * 8 + 8; }
+
 namespace {
 
 double volume_of(const std::vector<Index>& shape) {
@@ -94,6 +98,14 @@ std::uint64_t RowCounts::hash() const {
 }
 
 BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const std::vector<Index>& extents) {
+  if (storage.entries) {
+    // A list may be longer than its block has elements.
+    each_ = least_each_ = entry_bytes(storage.levels.size());
+    dense_each_ = each_ * kDenseShare;
+    fixed_ = kHeadBytes;
+    volume_ = std::numeric_limits<double>::infinity();
+    return;
+  }
   const auto element = static_cast<double>(storage.values ? element_bytes : 0);
   dense_each_ = static_cast<double>(storage.values ? element_bytes : 1);
   fixed_ = kHeadBytes + kAlignment * static_cast<double>(2 * storage.levels.size() + 1);
@@ -182,10 +194,12 @@ namespace {
 Estimate stored_inside(const TensorDesc& tensor, const Estimate& elements, double times) {
   const double all = volume_of(tensor.shape);
   if (all == 0) return {};
+  const double share = elements.expected / all;
+  if (tensor.storage.entries) return {0, tensor.stored.expected * share, tensor.stored.hi * times};
   // The remaining elements may store nothing, or everything.
   const double least = times > 1 ? 0 : std::max(0.0, tensor.stored.lo - std::max(0.0, all - elements.lo));
   const double most = std::min(tensor.stored.hi * times, elements.hi);
-  return {least, std::min(tensor.stored.expected * (elements.expected / all), most), most};
+  return {least, std::min(tensor.stored.expected * share, most), most};
 }
 
 }  // namespace
@@ -194,7 +208,14 @@ Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside,
                                  double times) const {
   const auto width = static_cast<double>(element.bytes);
   if (!sized()) return {inside.lo * width, inside.expected * width, inside.hi * width};
-  return BlockFormula(storage, element.bytes, extents).bytes(blocks, stored_inside(*this, inside, times));
+  const BlockFormula formula(storage, element.bytes, extents);
+  const Estimate stored = stored_inside(*this, inside, times);
+  Estimate bytes = formula.bytes(blocks, stored);
+  if (blocks.hi == 1 && stored.hi < kDenseShare * inside.lo) {  // a single block, too large to be dense
+    bytes.hi = std::min(bytes.hi, formula.one(stored).hi);
+    bytes.expected = std::min(bytes.expected, bytes.hi);
+  }
+  return bytes;
 }
 
 Estimate stored_in_rows(const TensorDesc& tensor, Interval rows) {
@@ -234,8 +255,9 @@ Estimate TensorDesc::block_bytes(const Box& box) const {
   if (elements == 0) return {};
   bool whole_rows = rows != nullptr;
   for (int d = 1; d < box.rank; ++d) whole_rows = whole_rows && box[d].size() == shape[idx(d)];
-  const Estimate inside =
-      whole_rows ? stored_in_rows(*this, box[0]) : stored_inside(*this, Estimate::exactly(elements), 1);
+  Estimate inside = whole_rows ? stored_in_rows(*this, box[0]) : stored_inside(*this, Estimate::exactly(elements), 1);
+  // All entries of a part may be in one tile.
+  if (storage.entries) inside.hi *= static_cast<double>(box[0].size()) / static_cast<double>(shape[0]);
   return BlockFormula(storage, element.bytes, extents).one(inside);
 }
 

@@ -20,6 +20,8 @@ struct Storage {
   std::vector<Level> levels;  ///< outermost first; empty: the dense block
   std::vector<int> order;     ///< the dimension of every level; empty: as declared
   bool values = true;         ///< false: only the positions of stored elements matter (pattern)
+  bool entries = false;  ///< blocks are lists of coordinates and values, which may repeat coordinates: partial results
+                         ///< of an assembly
 
   [[nodiscard]] bool sized() const { return !levels.empty(); }
   friend bool operator==(const Storage&, const Storage&) = default;
@@ -27,6 +29,11 @@ struct Storage {
 
 /// A matrix by rows: compressed sparse rows. `values`: false for bool.
 [[nodiscard]] Storage compressed_rows(bool values = true);
+
+/// Lists of entries of a tensor of this rank.
+[[nodiscard]] Storage entry_lists(std::size_t rank);
+/// Bytes of an entry: coordinates, padded to 8 bytes, and 8 bytes for the value.
+[[nodiscard]] double entry_bytes(std::size_t rank);
 
 /// A data-dependent figure: bounds and an expected value.
 struct Estimate {

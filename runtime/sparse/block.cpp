@@ -1,8 +1,11 @@
 #include "runtime/sparse/block.h"
 
+#include "runtime/check.h"
+
 namespace tdsl::rt::sparse {
 
 BlockArrays arrays_of(const BlockHead& head) {
+  TDSL_CHECK(!head.has(BlockHead::kEntries), "entries are assembled before they are read");
   constexpr Index kAlignment = 64;
   BlockArrays arrays;
   arrays.bytes = sizeof(BlockHead);

@@ -37,6 +37,8 @@ struct BlockHead {
   static constexpr std::uint8_t kFinite = 2;   ///< every stored value is finite
   static constexpr std::uint8_t kValues =
       4;  ///< has a value array; otherwise all stored elements are true (bool, last level compressed)
+  static constexpr std::uint8_t kEntries = 8;  ///< a list of entries, which may repeat coordinates, instead of arrays
+                                               ///< (runtime/sparse/assembly.h)
 
   std::uint32_t magic = kMagic;
   std::uint8_t levels = 0;
@@ -69,7 +71,7 @@ struct BlockArrays {
   Index values = -1;
   Index bytes = 0;
 };
-/// Computed from kinds, counts, element and flags.
+/// Computed from kinds, counts, element and flags. Not for blocks of entries.
 [[nodiscard]] BlockArrays arrays_of(const BlockHead& head);
 
 /// A read-only view of a block.

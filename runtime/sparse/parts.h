@@ -149,6 +149,27 @@ struct Segment {
   }
   [[nodiscard]] T value(Index k) const { return values == nullptr ? T(1) : values[k]; }
 
+  /// The part with subscripts in the interval, found by search.
+  [[nodiscard]] Segment within(Interval wanted) const {
+    const auto place = [this](Index j) {
+      const Index c = j - corner;
+      if (coordinate == nullptr) return std::clamp<Index>(c, 0, size);
+      return c <= 0 ? Index{0} : std::lower_bound(coordinate, coordinate + size, c) - coordinate;
+    };
+    const Index first = place(wanted.lo);
+    const Index last = std::max(first, place(wanted.hi));
+    Segment part = *this;
+    if (coordinate == nullptr) {
+      part.corner += first;
+    } else {
+      part.coordinate += first;
+    }
+    if (values != nullptr) part.values += first;
+    part.size = last - first;
+    part.behind += size - last;
+    return part;
+  }
+
   /// The nodes of a block's last level.
   [[nodiscard]] static Segment of(const BlockView<T>& view, const Index* corner, const Children<T>& nodes) {
     const BlockHead& head = view.head();
@@ -193,7 +214,12 @@ class Row {
   [[gnu::always_inline]] void each(const F& f) const {
     for (const Segment<T>& s : segments_) of_segment(s, 0, f);
   }
-  /// The same; also calls `ahead(j)` a fixed number of elements earlier than f. It may be given columns of later rows.
+  /// The same for the elements with columns in the interval.
+  template <class F>
+  [[gnu::always_inline]] void each(Interval wanted, const F& f) const {
+    for (const Segment<T>& s : segments_) of_segment(s.within(wanted), 0, f);
+  }
+  /// Also calls `ahead(j)` a fixed number of elements earlier than f. It may be given columns of later rows.
   template <class Ahead, class F>
   [[gnu::always_inline]] void each(const Ahead& ahead, const F& f) const {
     each_ahead(kPrefetchAhead, ahead, f);

@@ -105,7 +105,7 @@ class Run:
         self.close()
         require(not names, f"processes left: {names}")
         require(not others(), f"temporary files left: {others()}")
-        files = {p.name: p.read_bytes() for p in self.folder.iterdir()}
+        files = {p.name: p.read_bytes() if p.is_file() else None for p in self.folder.iterdir()}
         require(files == self.kept, f"files left or changed: {sorted(files)}")
 
     def close(self):

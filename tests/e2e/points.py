@@ -53,8 +53,8 @@ KEPT = {"factorising_distributed": (Point(3, "7", 2, "none", False),), "gather_i
 
 
 def schedule_of(point, program, number, wanted=None):
-    """Schedules alternate over points and programs, unless one is requested. One that does not fit the least window would be rejected with a warning."""
-    if point.ranks == 1 or point.window != "none":
+    """Schedules alternate over points and programs, unless one is requested."""
+    if point.ranks == 1:
         return "auto"
     return wanted or SCHEDULES[(zlib.crc32(program.encode()) + number) % len(SCHEDULES)]
 

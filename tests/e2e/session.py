@@ -12,6 +12,7 @@ import launch
 
 LEAST_MEMORY = re.compile(r"give at least --memory (\d+)")
 TASK_FORM = re.compile(r"serial_loops: applied: (in two forms|the loop over small tensors)")
+TOO_MANY_TASKS = re.compile(r"--schedule=\w+: the task workflow has more than ")
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
 
 
@@ -127,6 +128,9 @@ class Case:
             self.session.launches += 1
             extra = ["--window", window] if window else []
             result = launch.run(command + extra, self.session.limit, cwd=self.folder, env=environment)
+            if result.code == 2 and TOO_MANY_TASKS.search(result.err) and "--schedule" in command:
+                command[command.index("--schedule") + 1] = "auto"
+                continue
             asked = LEAST_WINDOW.search(result.err) if window and result.code == 2 else None
             if not asked:
                 break

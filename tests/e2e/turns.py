@@ -10,7 +10,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 # Runners and the number of turns in which they run everything. With --list they print the names of the chosen cases.
 RUNNERS = {"e2e": ("e2e/run.py --mode ci", 6), "e2e_sanitized": ("e2e/run.py --mode sanitizer", 2), "errors": ("e2e/errors.py", 2),
-           "endings": ("e2e/endings.py", 2), "reproducible": ("e2e/reproducible.py --mode ci", 4), "checkpoints": ("e2e/checkpoints.py", 2),
+           "endings": ("e2e/endings.py", 2), "reproducible": ("e2e/reproducible.py --mode ci", 4), "checkpoints": ("e2e/checkpoints.py", 2), "facts": ("e2e/facts.py --mode ci", 2),
            "conformance": ("conformance/run.py", 4), "cluster": ("cluster/run.py --tdslc none", 4)}
 
 

@@ -14,6 +14,7 @@ import launch
 import plans
 
 ERROR_LINE = re.compile(r"batch\.tdsl:(\d+)(?::\d+)?: ?(.*)")
+TOO_MANY_TASKS = re.compile(r"--schedule=\w+: the task workflow has more than ")
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
 # A size in some program depends on computed data.
 NO_PLAN = "there is no plan before the program runs"
@@ -180,11 +181,14 @@ class Batch:
         if plan:
             command += ["--use-plan", plan.path]
         else:
-            command += ["--schedule", point.schedule] + (["--reproducible"] if point.reproducible else [])
+            command += ["--reproducible"] if point.reproducible else ["--schedule", point.schedule]
         environment = {"TDSL_OVERSUBSCRIBED": "1"} | ({"TDSL_DELAYS": str(point.delays)} if point.delays else {})
         window = 1 if point.window else None
         while True:
             result = launch.run(command + (["--window", window] if window else []), self.limit, env=environment)
+            if result.code == 2 and TOO_MANY_TASKS.search(result.err) and "--schedule" in command:
+                command[command.index("--schedule") + 1] = "auto"
+                continue
             asked = LEAST_WINDOW.search(result.err) if window and result.code == 2 else None
             if plan and result.code == 2 and plan.leave_out(result.err):
                 continue

@@ -86,6 +86,63 @@ class Pipelines(Statements):
         e = self.mixed(read, self.strong(self.expr(last.scalar, (), inner, self.rng.choice([0, 1, 2]))))
         return self.defined(tuple(shape), names, e, inner, labels, self.chance(0.4))
 
+    def few_reads(self, context):
+        """A map or product that only definitions read which take some of its elements, or sums of them."""
+        scalar = self.rng.choices(["f64", "i64", "f32"], [6, 3, 1])[0]
+        shape = tuple(self.rng.choice(self.dims) for _ in range(2))
+        if self.chance(0.6):
+            shape = shape[:1] * 2
+        points, inner = size_of(shape), self.rng.choice(self.dims)
+        if points == 0 or inner.size == 0 or points > MOST_ELEMENTS or points * inner.size * context.points > MOST_POINTS:
+            return None
+        limit = self.limit(scalar) / points
+        if self.chance(0.6):
+            sides = [(shape[0], inner), (inner, shape[1])]
+            a, b = (self.fit(self.strong(self.expr(scalar, side, context, 1)), int((limit / inner.size) ** 0.5)) for side in sides)
+            interval = intervals.of_sum(intervals.multiply((a.low, a.high), (b.low, b.high)), inner.size)
+            statements = [self.declaration("let", ranged("({0} @ {1})", [a, b], scalar, shape, interval))]
+        else:
+            e = self.mixed(*(self.strong(self.expr(scalar, shape, context, 1)) for _ in range(2)))
+            statements = [self.declaration("let", self.fit(e, int(limit)))]
+        whole = self.values.pop()
+        for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
+            statements.append(self.few_of(whole, context))
+        return statements
+
+    def few_of(self, v, context):
+        """A definition that reads a diagonal, row, column, stride, slice or element of the matrix, or a sum."""
+        rows, columns = v.shape
+        row, column = self.rng.randrange(rows.size), self.rng.randrange(columns.size)
+        kinds = ["row", "column", "element", "sum", "sums", "stride", "tail"] + ["diagonal", "trace", "spread"] * 2 * (rows == columns)
+        kind = self.rng.choice(kinds)
+        bounds = v.low, v.high
+        if kind == "spread":
+            names = context.fresh(2)[:2]
+            dims = (rows, self.rng.choice(self.dims))
+            labels = [Label(n, 0, d.size, d) for n, d in zip(names, dims)]
+            inner = context.inside(labels)
+            if size_of(dims) <= MOST_ELEMENTS and inner.points <= MOST_POINTS:
+                at = Expr(names[0], [], "i64", (), labels[0].low, labels[0].high, bare={(names[0], rows.text)})
+                read = Expr(f"${v.name}[{{0}}, {{1}}]", [at, at], v.scalar, (), *bounds)
+                e = self.mixed(read, self.strong(self.expr(v.scalar, (), inner, 1)))
+                return self.defined(dims, names, e, inner, labels, self.chance(0.2))
+            kind = "diagonal"
+        count = rows.size * columns.size
+        text, shape, interval = {
+            "diagonal": (f"diag(${v.name})", (rows,), bounds),
+            "trace": (f"trace(${v.name})", (), intervals.of_sum(bounds, rows.size)),
+            "row": (f"${v.name}[{row}, :]", (columns,), bounds),
+            "column": (f"${v.name}[:, {column}]", (rows,), bounds),
+            "element": (f"${v.name}[{row}, {column}]", (), bounds),
+            "sum": (f"sum(${v.name})", (), intervals.of_sum(bounds, count)),
+            "sums": (f"sum(${v.name}, axis=0)", (columns,), intervals.of_sum(bounds, rows.size)),
+            "stride": (f"sum(${v.name}[::2, {column}])", (), intervals.of_sum(bounds, rows.size)),
+            "tail": (f"max(${v.name}[{row}:, :])", (), bounds)}[kind]
+        read = ranged(text, [], v.scalar, shape, interval)
+        if self.chance(0.5):
+            read = self.mixed(read, self.strong(self.expr(v.scalar, shape, context, 1)))
+        return self.declaration("let", read)
+
     def read_at(self, v, labels):
         """v[i, j] with each label of its extents used once."""
         left, chosen = list(labels), []

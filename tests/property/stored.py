@@ -67,6 +67,9 @@ class Stored:
                  (lambda: f"sparse({x()})", 0.3), (lambda: f"dense({x()})", 0.3), (lambda: f"{self.matrix(turned, depth - 1)}'", 2),
                  (lambda: f"roll({x()}, 1, axis={self.rng.choice([0, 1])})", 0.5), (lambda: f"tril({x()})", 0.5), (lambda: f"triu({x()}, 1)", 0.5),
                  (lambda: f"flip({x()}, axis={self.rng.choice([0, 1])})", 0.3)]
+        along = {"nn": "w", "mm": "v"}.get(kind)
+        if along:
+            forms += [(lambda: f"({x()} + eye(#{kind[0]}))", 0.7), (lambda: f"(diag({along}) - {x()})", 0.7), (lambda: f"({x()} @ diag({along}))", 0.5)]
         inner = self.rng.choice([c for c in "nm" if self.reachable(kind[0] + c) and self.reachable(c + kind[1])] or [""])
         if inner and depth > 0:
             forms.append((lambda: f"({self.matrix(kind[0] + inner, depth - 1)} @ {self.matrix(inner + kind[1], depth - 1)})", 5))
@@ -108,6 +111,7 @@ class Stored:
                 f"sum(exp(min({e}, 0.0) * 0.0), axis=0)", f"norm({e} * 0.0)"]
         ways += [f"{e} @ {columns}"] * 2 if columns else []
         ways += [f"{e}' @ {rows}"] * 2 if rows else []
+        ways += [f"diag({e})", f"trace({e})"] if kind[0] == kind[1] else []
         for text in self.rng.sample(ways, self.rng.choice([1, 1, 2])):
             self.put_out(text)
 

@@ -24,13 +24,15 @@ class RandomPlan : public plan::Imposed {
     mesh_ = meshes[seed % meshes.size()];
   }
   [[nodiscard]] const plan::Mesh& mesh() const override { return mesh_; }
-  [[nodiscard]] const plan::Layout* layout_for(const plan::Op& op) override {
+  [[nodiscard]] const plan::Layout* layout_for(const plan::Op& op, plan::Index /*execution*/) override {
     const plan::KnownOperands nothing{[](plan::TensorId) { return nullptr; }, [](plan::TensorId) { return nullptr; }};
     const std::string key = std::to_string(op.site) + ' ' + plan::signature_of(op, nothing);
     const auto [known, fresh] = layouts_.try_emplace(key);
     if (fresh) known->second = draw(op, key);
     return known->second ? &*known->second : nullptr;
   }
+
+  [[nodiscard]] plan::Index shift_of(int /*site*/, plan::Index /*execution*/) const override { return 0; }
 
   /// Every third tensor has a copy, which half of its readers use.
   [[nodiscard]] const plan::KeptCopy* copy_of(const plan::Op& op) override {

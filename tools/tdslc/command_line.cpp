@@ -210,11 +210,16 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
   app.add_option("--why", line.why,
                  "Instead of plans: every value of a site, by name or number, and what each would cost")
       ->type_name("NAME");
+  app.add_option("--costs", line.costs,
+                 "Also costs in the models of the papers (TRA, EinDecomp, NumS), lower bounds, and names of algorithms")
+      ->check(CLI::IsMember({"papers"}))
+      ->type_name("papers");
   auto* json = app.add_flag("--json", line.json, "The answer as JSON");
   app.add_flag("--dot", line.dot, "The plan, or the workflow, as a graph for Graphviz")->excludes(json);
   app.add_option("--schedule", line.schedule,
                  "Planner (default: auto, the cheapest): " + plan::schedule_names() + "; the totals of all are shown")
       ->type_name("NAME");
+  app.add_option("--node-grid", line.node_grid, "The nodes as a grid, for --schedule=lshs")->type_name("N[xN...]");
   app.add_option(
          "--stage", line.stage,
          "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks "

@@ -69,11 +69,13 @@ struct CommandLine {
   std::string memory;
   std::string window;
   std::string schedule;
+  std::string node_grid;
   std::string use_plan;  ///< explain: input and output files
   std::string save_plan;
   std::string plan;  ///< predictions in the format of executables
   std::vector<std::string> place;
   std::string why;    ///< explain: the site whose candidate values are shown
+  std::string costs;  ///< explain: `papers`, whose models are shown in addition
   std::string stage;  ///< explain: stage to show instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;

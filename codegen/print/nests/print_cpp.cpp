@@ -75,7 +75,10 @@ PrintedNest Printer::function() {
     w.declare(fmt::format("rt::MarkedRow<{}>", cpp_type(operand(key.first).type.scalar)),
               fmt::format("{}({})", name, views_.at(key.first)));
   const ir::Type& type = result().type;
-  if (result().type.is_compressed()) {
+  if (result().assembled) {
+    printed_.needs.add(codegen::Header::kAssembled);
+    w.line("rt::AssembledTile<{}> {}(t);", cpp_type(type.scalar), out_name());
+  } else if (result().type.is_compressed()) {
     printed_.needs.add(codegen::Header::kStored);
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
@@ -86,7 +89,7 @@ PrintedNest Printer::function() {
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
   if (nest_.only_hit) w.line("if (!t.hit) return;");
   write(w, loops);
-  if (result().type.is_compressed()) w.line("{}.finish();", out_name());
+  if (result().type.is_compressed()) w.line("{}.{};", out_name(), result().assembled ? assembled_finish() : "finish()");
   if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);

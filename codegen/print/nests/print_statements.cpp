@@ -87,6 +87,7 @@ Statements Printer::statement(const Statement& s) {
             simple(fmt::format("const Index {} = {};", index_name(c.index), inside(expr_.text(c.value), c.bound)))};
       },
       [&](const Store& w) {
+        if (nest_.variable(w.to.variable).assembled) return Statements{simple(put_entry(w.to, w.value))};
         if (nest_.variable(w.to.variable).type.is_compressed()) return Statements{simple(put(w))};
         const std::string target = place_text(w.to);
         const auto step = codegen::increment_of(w.value, [&](ValueId v) { return v == w.to.variable; });
@@ -96,6 +97,7 @@ Statements Printer::statement(const Statement& s) {
             fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
       },
       [&](const Update& u) {
+        if (nest_.variable(u.to.variable).assembled) return Statements{simple(put_entry(u.to, u.value))};
         if (nest_.variable(u.to.variable).type.is_compressed()) return Statements{simple(add_element(u))};
         const std::string target = place_text(u.to);
         const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;

@@ -205,7 +205,8 @@ Statements Printer::stored(const For& f, const Stored& over) {
 
 /// True if the loop runs over all rows of a compressed result.
 bool Printer::runs_over_rows(const For& f) const {
-  if (nest_.form != Form::kKernel || !result().type.is_compressed() || !std::holds_alternative<TaskRange>(f.over))
+  if (nest_.form != Form::kKernel || !result().type.is_compressed() || result().assembled ||
+      !std::holds_alternative<TaskRange>(f.over))
     return false;
   return std::ranges::any_of(nest_.body, [&](const Statement& s) { return std::get_if<For>(&s.op) == &f; });
 }
@@ -281,8 +282,10 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   add_marks(f, inner);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
+  const bool part = over.within.begin || over.within.end;
   const bool whole =
-      vector || (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
+      vector || part ||
+      (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
   if (!whole)
     inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
@@ -293,8 +296,9 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                             walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "",
-                                 ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  const std::string range = part ? range_text(f.index, over.within) + ", " : vector ? range_name(f.index) + ", " : "";
+  std::string head =
+      fmt::format("{}.each({}{}[&](Index{}{})", row, range, ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
   Statements loop{block(std::move(head), std::move(inner), "});")};
   if (!sum) return loop;
@@ -386,6 +390,43 @@ std::string Printer::put(const Store& s) {
   const std::size_t last = s.to.subscripts.size() - 1;
   const auto& column = std::get<ir::IndexRef>(s.to.subscripts[last]->op);
   return fmt::format("{}.put({}, {});", out_name(), put_subscript(last, index_name(column.label)), expr_.text(s.value));
+}
+
+std::string Printer::put_entry(const Place& to, const Expr& value) {
+  std::vector<std::string> at;
+  for (const Expr& s : to.subscripts) at.push_back(expr_.subscript(s));
+  return fmt::format("{}.put({{{}}}, {});", out_name(), fmt::join(at, ", "), expr_.text(value));
+}
+
+namespace {
+
+/// The runtime's operator; for bools, `max` is `any`.
+std::string_view combine_name(ir::Monoid::Kind kind, bool of_bools) {
+  using Kind = ir::Monoid::Kind;
+  switch (kind) {
+    case Kind::kSum: return "kSum";
+    case Kind::kProd: return of_bools ? "kAll" : "kProd";
+    case Kind::kMin: return of_bools ? "kAll" : "kMin";
+    case Kind::kMax: return of_bools ? "kAny" : "kMax";
+    case Kind::kAny: return "kAny";
+    case Kind::kAll: return "kAll";
+    default: return "kNone";
+  }
+}
+
+}  // namespace
+
+std::string Printer::assembled_finish() {
+  const Update* update = nullptr;
+  for_each_statement(nest_.body, [&](const Statement& s) {
+    if (const auto* u = std::get_if<Update>(&s.op)) update = u;
+  });
+  if (update != nullptr)
+    return fmt::format("finish<Combine::{}>()",
+                       combine_name(update->with.kind, result().type.scalar == ir::Scalar::kBool));
+  printed_.needs.add(codegen::Helper::kPlace);
+  const std::string message = fmt::format("an element of `{}` is written twice by `=`", result().name);
+  return fmt::format("finish_once(place({}), {})", line_of(nest_.place), codegen::string_literal(message));
 }
 
 }  // namespace tdsl::nest

@@ -205,6 +205,9 @@ class Printer {
   std::string put_subscript(std::size_t dimension, const std::string& index);
   std::string put(const Store& s);
   std::string add_element(const Update& u);
+  std::string put_entry(const Place& to, const Expr& value);
+  /// The call that completes an assembled result: `finish<Combine::kSum>()`.
+  std::string assembled_finish();
 
   /// `In<double, 1> x`, `Index i`, `double rate`: unused ones are unnamed.
   std::vector<std::string> parameters_of(const Point& p);

@@ -166,21 +166,33 @@ double parse_duration(std::string_view text, std::string_view what) {
   return number * factor;
 }
 
-std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what) {
-  std::vector<std::int64_t> tile;
+namespace {
+
+/// Positive numbers with a separator between them.
+std::vector<std::int64_t> parse_numbers(std::string_view text, char separator, std::string_view what,
+                                        const std::string& meaning, const char* example) {
+  std::vector<std::int64_t> numbers;
   for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    std::int64_t edge = 0;
-    if (parse_all(text.substr(start, comma - start), edge) != std::errc() || edge < 1) {
-      fail_value(what, text, "a tile size, for example 256 or 256,512");
-    }
-    tile.push_back(edge);
-    start = comma + 1;
+    const std::size_t end = std::min(text.find(separator, start), text.size());
+    std::int64_t number = 0;
+    if (parse_all(text.substr(start, end - start), number) != std::errc() || number < 1)
+      fail_value(what, text, meaning + ", for example " + example);
+    numbers.push_back(number);
+    start = end + 1;
   }
-  if (tile.size() > kMaxRank) {
-    fail_value(what, text, "a tile size: tensors have at most " + std::to_string(kMaxRank) + " dimensions");
-  }
-  return tile;
+  if (numbers.size() > kMaxRank)
+    fail_value(what, text, meaning + ": tensors have at most " + std::to_string(kMaxRank) + " dimensions");
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what) {
+  return parse_numbers(text, ',', what, "a tile size", "256 or 256,512");
+}
+
+std::vector<std::int64_t> parse_grid(std::string_view text, std::string_view what) {
+  return parse_numbers(text, 'x', what, "a grid of nodes", "16 or 4x4x1");
 }
 
 }  // namespace tdsl::rt

@@ -23,6 +23,8 @@ constexpr BuiltinOption kBuiltins[] = {
      "directory for tensors that do not fit in memory (default: local scratch); none: never spill", &AppOptions::spill},
     {"schedule", OptionValue::kName,
      "planner (default: auto, the cheapest of all; greedy: one operation at a time): ", plan::schedule_names},
+    {"node-grid", OptionValue::kName,
+     "the nodes as a grid (16x1x1) for --schedule=lshs (default: one or two dimensions)"},
     {"use-plan", OptionValue::kFile, "use the plan in FILE, written by --save-plan", &AppOptions::use_plan_file},
     {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan",
      &AppOptions::save_plan_file},
@@ -188,6 +190,10 @@ class OptionParser {
         }
         if (name == "schedule") {
           result_.schedule = parse_schedule(take_value(name));
+          break;
+        }
+        if (name == "node-grid") {
+          result_.node_grid = parse_grid(take_value(name), what);
           break;
         }
         const std::string text = take_value(name);

@@ -69,6 +69,7 @@ struct AppOptions {
   std::string memory_text, window_text;      ///< both as given; messages use their unit
   std::optional<std::string> spill;          ///< directory for spilled tensors, or "none"
   const plan::Schedule* schedule = nullptr;  ///< null: auto
+  std::vector<std::int64_t> node_grid;       ///< for LSHS; empty: it chooses
   std::optional<std::string> use_plan_file;
   std::optional<std::string> save_plan_file;
   std::vector<std::string> place;  ///< NAME=LAYOUT, as given
@@ -140,6 +141,8 @@ struct ParseRules {
 [[nodiscard]] std::string shown_size(std::int64_t bytes, std::string_view like);
 /// Parses `600`, `600s`, `10m` or `2h`; in seconds.
 [[nodiscard]] double parse_duration(std::string_view text, std::string_view what);
+/// Parses `16` or `4x4x1`.
+[[nodiscard]] std::vector<std::int64_t> parse_grid(std::string_view text, std::string_view what);
 /// Parses `256` or `256,512`.
 [[nodiscard]] std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what);
 /// Parses a value of the given type: integers with optional `_` separators, floats also as `1e-3`, `inf`, `nan`, `3`;

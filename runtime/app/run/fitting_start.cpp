@@ -151,7 +151,9 @@ class FitSearch {
       more.ranks_per_node = given_ && inputs.ranks_per_node == inputs.ranks ? ranks : request_.ranks_of_node;
       more.memory = most;
       more.settle_nodes();
-      return need_of(start_with(more), more).bytes <= most;
+      try {
+        return need_of(start_with(more), more).bytes <= most;
+      } catch (const RunError&) { return false; }  // the requested schedule has no plan for these ranks
     };
     const std::optional<plan::Index> found = plan::enough_ranks(fits, inputs.ranks, unit, shared);
     return given_up ? std::nullopt : found;
@@ -171,7 +173,7 @@ class FitSearch {
         text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " +
                 std::to_string(*ranks) + " ranks";
     }
-    throw RunError(request_.place(need.line), text + disk_text(), ExitCode::kUsage);
+    throw RunError(request_.place(need.line), text + disk_text() + other_schedules(request_.plan), ExitCode::kUsage);
   }
 
   /// Memory a node needs, in whole MiB: process sizes vary from run to run.
@@ -208,6 +210,16 @@ std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, s
          shown_size(need.bytes, like) + " on a rank: " + shown_size(need.bytes - need.step, like) +
          " of operands, results and other live tensors, " + shown_size(need.step, like) +
          " received or copied at once; give at least --memory " + option_size(need.bytes, like);
+}
+
+std::string too_small_window(plan::Index largest_step, plan::Index given, std::string_view like) {
+  return "--window " + given_size(given, like) + " is too small: the largest step of this program needs " +
+         shown_size(largest_step, like) + "; the smallest legal value is --window " + option_size(largest_step, like);
+}
+
+std::string other_schedules(const plan::PlanRequest& request) {
+  const bool whole = request.schedule != nullptr && request.schedule->whole;
+  return whole ? "; --schedule=auto may need less" : "";
 }
 
 std::optional<plan::MemoryNeed> need_beyond_limit(const StartRequest& request, const std::string& plan) {

@@ -58,6 +58,10 @@ struct EnoughMemory {
 
 /// `--memory 3GB is too small: `C` needs 3.22 GB on a rank: …; give at least --memory 3.22GB`, in the unit of `like`.
 [[nodiscard]] std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like);
+/// `--window 1MiB is too small: the largest step …; the smallest legal value is --window 2MiB`.
+[[nodiscard]] std::string too_small_window(plan::Index largest_step, plan::Index given, std::string_view like);
+/// `; --schedule=auto may need less` if a schedule of the whole program is requested; else empty.
+[[nodiscard]] std::string other_schedules(const plan::PlanRequest& request);
 
 /// Memory need of the program with the plan that an earlier run made within `request.inputs.memory` (empty: planned
 /// operation by operation), if that exceeds the current system limit per rank plus margin; empty if it fits.

@@ -69,6 +69,7 @@ RunSetup ProgramRun::setup() {
     throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads,
                    ExitCode::kUsage);
   plan.tile = options_.tile;
+  plan.node_grid = options_.node_grid;
   plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
   plan.window = options_.window_bytes.value_or(0);
   plan.reproducible = options_.reproducible;

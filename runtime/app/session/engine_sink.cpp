@@ -11,6 +11,7 @@
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/kernels/assembled.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/product/contraction.h"
@@ -144,6 +145,7 @@ Kernel without_parts(const plan::Op& op, Kernel kernel) {
     }
     TaskArgs inner = args;
     inner.outputs = outputs;
+    inner.partial = true;
     drop(inner.out_box);
     kernel(inner);
   };
@@ -159,9 +161,11 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
   const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
   if (planned->part == 1) {
     const Parts& parts = parts_.at(op.reads.front().tensor);
-    engine_.submit(planned,
-                   followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue),
-                   last_names);
+    Kernel combination =
+        op.outputs.front().sized()
+            ? assembled_kernel(parts.combine, type())
+            : followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue);
+    engine_.submit(planned, std::move(combination), last_names);
     return;
   }
   if (planned->part == 2) {
@@ -217,10 +221,7 @@ void EngineSink::check_window() const {
   const plan::Index window = setup_.plan_inputs.window;
   const plan::Index largest = planner().largest_step();
   if (window == 0 || largest <= window) return;
-  const std::string& like = setup_.options.window_text;
-  throw RunError("--window " + given_size(window, like) + " is too small: the largest step of this program needs " +
-                     shown_size(largest, like) + "; the smallest legal value is --window " + option_size(largest, like),
-                 ExitCode::kUsage);
+  throw RunError(too_small_window(largest, window, setup_.options.window_text), ExitCode::kUsage);
 }
 
 void EngineSink::check_memory() const {

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "runtime/kernels/product/axis.h"
 #include "runtime/plan/space/index.h"
 
 /// The runtime's BLAS calls, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
@@ -19,6 +20,14 @@ struct Matrix {
   Index column_stride;
 };
 
+/// A matrix whose element [i, j] is at data[rows[i] + columns[j]]: one that is stored tile by tile, for example.
+template <class T>
+struct TiledMatrix {
+  T* data;
+  Axis rows;
+  Axis columns;
+};
+
 /// Call before the first BLAS call. With BLIS, selects the kernels for this processor: BLIS 0.9 misdetects virtual
 /// machines with AVX-512 (a user's BLIS_ARCH_TYPE takes precedence). Other libraries are limited to one thread.
 void prepare();
@@ -31,6 +40,12 @@ using Finish = std::function<void(Index i, Index rows, Index j, Index columns)>;
 template <class T>
 void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
           const Finish& finish = nullptr);
+
+/// The same for matrices of tiles, at the cost of a plain product of these extents. Returns false, without computing
+/// anything, if products of the tiles are to be preferred: for small extents, or if a library cannot do it.
+template <class T>
+[[nodiscard]] bool gemm_of_tiles(Index m, Index n, Index k, const TiledMatrix<const T>& a,
+                                 const TiledMatrix<const T>& b, bool accumulate, const TiledMatrix<T>& c);
 
 /// y = beta y + A x, with A m x n.
 template <class T>

@@ -112,6 +112,12 @@ Index rows_at_once(Index n) {
   return std::max(kRows, kElements / std::max<Index>(n, 1) / kRows * kRows);
 }
 
+/// A plain matrix as one of tiles.
+template <class T>
+TiledMatrix<T> tiled(Matrix<T> m) {
+  return {m.data, Axis(m.row_stride), Axis(m.column_stride)};
+}
+
 }  // namespace
 
 void prepare() {
@@ -122,7 +128,8 @@ void prepare() {
 template <class T>
 void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
           const Finish& finish) {
-  if (takes_packed_product<T>(m, n, k)) return packed_product<T>(m, n, k, a, b, accumulate, c, finish);
+  if (takes_packed_product<T>(m, n, k))
+    return packed_product<T>(m, n, k, tiled(a), tiled(b), accumulate, tiled(c), finish);
   rntm_t rntm = one_thread();
   T one = 1;
   T beta = accumulate ? 1 : 0;
@@ -130,6 +137,16 @@ void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool 
                     a.column_stride, writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride,
                     c.column_stride, kernels_for(m, n), &rntm);
   if (finish) finish(0, m, 0, n);
+}
+
+template <class T>
+bool gemm_of_tiles(Index m, Index n, Index k, const TiledMatrix<const T>& a, const TiledMatrix<const T>& b,
+                   bool accumulate, const TiledMatrix<T>& c) {
+  // Below this, packing takes longer than calls of BLIS for small matrices.
+  constexpr Index kLeast = 128;
+  if (!takes_packed_product<T>(m, n, k, kLeast)) return false;
+  packed_product<T>(m, n, k, a, b, accumulate, c, nullptr);
+  return true;
 }
 
 template <class T>
@@ -157,6 +174,10 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t
 }
 
 template void gemm(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
+template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const float>&, const TiledMatrix<const float>&, bool,
+                            const TiledMatrix<float>&);
+template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const double>&, const TiledMatrix<const double>&,
+                            bool, const TiledMatrix<double>&);
 template void gemv(Index, Index, Matrix<const float>, const float*, Index, bool, float*, Index);
 template void trsm(Triangle, bool, Index, Index, Matrix<const float>, Matrix<float>);
 template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>,

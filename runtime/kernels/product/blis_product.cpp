@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "runtime/kernels/product/pack.h"
 #include "runtime/kernels/progress.h"
@@ -20,9 +21,6 @@ namespace {
 // product packs a few times: packing has to be fast here. BLIS 0.9 packs one element at a time with AVX-512 in f32 (its
 // table of packing kernels ends at 31 rows), which takes 8 % of a product of 8000^3 in blocks of 1000. The loops are
 // those of BLIS, with its block sizes for this processor.
-
-/// If any extent is below this, BLIS's paths for small and thin matrices are faster.
-constexpr Index kLarge = 256;
 
 /// The micro-kernel of this processor, and the block sizes for its caches.
 template <class T>
@@ -93,13 +91,55 @@ Index even_piece(Index length, Index limit, Index unit) {
 /// Columns completed together: with the rows of a block of A they stay in the L2 cache.
 constexpr Index kFinishedColumns = 128;
 
+/// The micro-kernel of one tile of C: in place if its rows and its columns are at equal steps, otherwise through a
+/// buffer.
+template <class T>
+class TileOfResult {
+ public:
+  TileOfResult(const Machine<T>& machine, const TiledMatrix<T>& c, T beta)
+      : machine_(machine), c_(c), beta_(beta), regular_(c.rows.is_regular() && c.columns.is_regular()) {
+    if (!regular_) buffer_.resize(static_cast<std::size_t>(machine.mr * machine.nr));
+  }
+
+  void multiply(Index i, Index rows, Index j, Index columns, Index k, T* a_panel, T* b_panel, auxinfo_t& info) {
+    const Axis row = c_.rows.from(i), column = c_.columns.from(j);
+    const Axis::Run down = row.run(rows), across = column.run(columns);
+    T one = 1;
+    if (regular_ || (down.length == rows && across.length == columns)) {
+      machine_.kernel(rows, columns, k, &one, a_panel, b_panel, &beta_, c_.data + row[0] + column[0], down.step,
+                      across.step, &info, machine_.context);
+      return;
+    }
+    T zero = 0;
+    const Index row_step = machine_.prefers_rows ? machine_.nr : 1,
+                column_step = machine_.prefers_rows ? 1 : machine_.mr;
+    machine_.kernel(rows, columns, k, &one, a_panel, b_panel, &zero, buffer_.data(), row_step, column_step, &info,
+                    machine_.context);
+    for (Index r = 0; r < rows; ++r) {
+      T* const to = c_.data + row[r];
+      for (Index s = 0; s < columns; ++s) {
+        const T value = buffer_[static_cast<std::size_t>(r * row_step + s * column_step)];
+        T& target = to[column[s]];
+        target = beta_ == T{0} ? value : target + value;
+      }
+    }
+  }
+
+ private:
+  const Machine<T>& machine_;
+  TiledMatrix<T> c_;
+  T beta_;
+  bool regular_;
+  std::vector<T> buffer_;
+};
+
 /// The micro-kernels of one packed block of A and one slab of B. `finish(j, columns)`: called for completed columns, if
 /// these are the last.
 template <class T, class Finished>
-void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index k, T* a, T* b, T beta, Matrix<T> c,
-                     const Finished& finish) {
+void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index k, T* a, T* b, T beta,
+                     const TiledMatrix<T>& c, const Finished& finish) {
   auxinfo_t info{};
-  T one = 1;
+  TileOfResult<T> result(machine, c, beta);
   Index finished = 0;
   for (Index j = 0; j < columns; j += machine.nr) {
     T* const b_panel = b + j * k;
@@ -108,9 +148,8 @@ void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index
       const bool last = i + machine.mr >= rows;
       bli_auxinfo_set_next_a(last ? a : a_panel + machine.mr * k, &info);
       bli_auxinfo_set_next_b(last && j + machine.nr < columns ? b_panel + machine.nr * k : b_panel, &info);
-      machine.kernel(std::min(machine.mr, rows - i), std::min(machine.nr, columns - j), k, &one, a_panel, b_panel,
-                     &beta, c.data + i * c.row_stride + j * c.column_stride, c.row_stride, c.column_stride, &info,
-                     machine.context);
+      result.multiply(i, std::min(machine.mr, rows - i), j, std::min(machine.nr, columns - j), k, a_panel, b_panel,
+                      info);
       progress::tick();
     }
     const Index done = std::min(j + machine.nr, columns);
@@ -121,25 +160,31 @@ void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index
 }
 
 template <class T>
-Matrix<T> transposed(Matrix<T> m) {
-  return {m.data, m.column_stride, m.row_stride};
+TiledMatrix<T> transposed(const TiledMatrix<T>& m) {
+  return {m.data, m.columns, m.rows};
+}
+
+/// The part of a matrix from row i and column j on.
+template <class T>
+TiledMatrix<T> part_from(const TiledMatrix<T>& m, Index i, Index j) {
+  return {m.data, m.rows.from(i), m.columns.from(j)};
 }
 
 }  // namespace
 
 template <class T>
-bool takes_packed_product(Index m, Index n, Index k) {
-  return std::min({m, n, k}) >= kLarge && machine<T>().plain_panels;
+bool takes_packed_product(Index m, Index n, Index k, Index least) {
+  return std::min({m, n, k}) >= least && machine<T>().plain_panels;
 }
 
 template <class T>
-void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
-                    const Finish& finish) {
+void packed_product(Index m, Index n, Index k, TiledMatrix<const T> a, TiledMatrix<const T> b, bool accumulate,
+                    TiledMatrix<T> c, const Finish& finish) {
   const Machine<T>& machine = blas::machine<T>();
-  const bool transposes = machine.prefers_rows != (c.column_stride == 1);
+  const bool transposes = machine.prefers_rows != (c.columns.run(n).step == 1);
   if (transposes) {
     std::swap(m, n);
-    const Matrix<const T> left = a;
+    const TiledMatrix<const T> left = a;
     a = transposed(b);
     b = transposed(left);
     c = transposed(c);
@@ -156,14 +201,11 @@ void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T
     for (Index l = 0; l < k; l += kc) {
       const Index depth = std::min(kc, k - l);
       const T beta = accumulate || l > 0 ? T{1} : T{0};
-      pack::panels(machine.nr, columns, depth, b.data + l * b.row_stride + j * b.column_stride, b.column_stride,
-                   b.row_stride, b_packed);
+      pack::panels(machine.nr, columns, depth, b.data, b.columns.from(j), b.rows.from(l), b_packed);
       for (Index i = 0; i < m; i += mc) {
         const Index rows = std::min(mc, m - i);
-        pack::panels(machine.mr, rows, depth, a.data + i * a.row_stride + l * a.column_stride, a.row_stride,
-                     a.column_stride, a_packed);
-        multiply_packed<T>(machine, rows, columns, depth, a_packed, b_packed, beta,
-                           {c.data + i * c.row_stride + j * c.column_stride, c.row_stride, c.column_stride},
+        pack::panels(machine.mr, rows, depth, a.data, a.rows.from(i), a.columns.from(l), a_packed);
+        multiply_packed<T>(machine, rows, columns, depth, a_packed, b_packed, beta, part_from(c, i, j),
                            [&](Index from, Index count) {
                              if (!finish || l + depth < k) return;
                              transposes ? finish(j + from, count, i, rows) : finish(i, rows, j + from, count);
@@ -173,12 +215,12 @@ void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T
   }
 }
 
-template bool takes_packed_product<double>(Index, Index, Index);
-template bool takes_packed_product<float>(Index, Index, Index);
-template void packed_product(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>,
-                             const Finish&);
-template void packed_product(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>,
-                             const Finish&);
+template bool takes_packed_product<double>(Index, Index, Index, Index);
+template bool takes_packed_product<float>(Index, Index, Index, Index);
+template void packed_product(Index, Index, Index, TiledMatrix<const double>, TiledMatrix<const double>, bool,
+                             TiledMatrix<double>, const Finish&);
+template void packed_product(Index, Index, Index, TiledMatrix<const float>, TiledMatrix<const float>, bool,
+                             TiledMatrix<float>, const Finish&);
 
 }  // namespace tdsl::rt::blas
 

@@ -30,14 +30,18 @@ struct BlisType<float> {
   static constexpr auto trsm = bli_strsm_ex;
 };
 
-/// True if `packed_product` applies: large in every extent, and this processor's micro-kernels read plain panels.
+/// If any extent is below this, BLIS's paths for small and thin matrices are faster.
+inline constexpr Index kLarge = 256;
+
+/// True if `packed_product` applies: every extent at least `least`, and this processor's micro-kernels read plain
+/// panels.
 template <class T>
-bool takes_packed_product(Index m, Index n, Index k);
+bool takes_packed_product(Index m, Index n, Index k, Index least = kLarge);
 
 /// C = beta C + A B by BLIS's micro-kernel, on operands packed by the runtime. One thread; ticks after each
 /// micro-kernel (progress.h). `finish` is called for parts that are still in cache.
 template <class T>
-void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
-                    const Finish& finish);
+void packed_product(Index m, Index n, Index k, TiledMatrix<const T> a, TiledMatrix<const T> b, bool accumulate,
+                    TiledMatrix<T> c, const Finish& finish);
 
 }  // namespace tdsl::rt::blas

@@ -130,6 +130,12 @@ void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool 
 }
 
 template <class T>
+bool gemm_of_tiles(Index /*m*/, Index /*n*/, Index /*k*/, const TiledMatrix<const T>& /*a*/,
+                   const TiledMatrix<const T>& /*b*/, bool /*accumulate*/, const TiledMatrix<T>& /*c*/) {
+  return false;
+}
+
+template <class T>
 void gemv(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y, Index y_stride) {
   if (m == 0) return;
   const Plain<T> matrix(a, m, n);
@@ -165,6 +171,10 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t
 }
 
 template void gemm(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
+template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const float>&, const TiledMatrix<const float>&, bool,
+                            const TiledMatrix<float>&);
+template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const double>&, const TiledMatrix<const double>&,
+                            bool, const TiledMatrix<double>&);
 template void gemv(Index, Index, Matrix<const float>, const float*, Index, bool, float*, Index);
 template void trsm(Triangle, bool, Index, Index, Matrix<const float>, Matrix<float>);
 template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>,

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
@@ -205,6 +208,65 @@ void sum_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c
   for (Index i = 0; i < l.count; ++i) sum_loops(nest, depth + 1, a + i * l.a, b + i * l.b, c, accumulate);
 }
 
+/// Distances in memory of all points of some loops from the first, in row-major order.
+std::vector<Index> distances(const std::vector<ContractionLoop>& loops, Index ContractionLoop::*stride) {
+  std::vector<Index> all{0};
+  for (const ContractionLoop& l : loops) {
+    std::vector<Index> next;
+    next.reserve(all.size() * static_cast<std::size_t>(l.count));
+    for (const Index start : all) {
+      for (Index i = 0; i < l.count; ++i) next.push_back(start + i * l.*stride);
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
+/// The loops of a matrix product of tiles, outermost first.
+struct TileLoops {
+  std::vector<ContractionLoop> rows, columns, sums;
+};
+
+/// Nothing if the loops are one plain product, or if an operand lacks a label of the sum, or the result has one that
+/// both operands have.
+std::optional<TileLoops> tile_loops(const Nest& nest) {
+  if (nest.outer.empty() && nest.outer_sums.empty()) return std::nullopt;
+  TileLoops tiles{{nest.m}, {nest.n}, {nest.k}};
+  for (const auto* outer : {&nest.outer, &nest.outer_sums}) {
+    for (const ContractionLoop& l : *outer) {
+      if (!is_row(l) && !is_column(l) && !is_sum(l)) return std::nullopt;
+      (is_row(l) ? tiles.rows : is_column(l) ? tiles.columns : tiles.sums).push_back(l);
+    }
+  }
+  const auto by = [](Index ContractionLoop::*stride) {
+    return [stride](const ContractionLoop& l) { return -std::abs(l.*stride); };
+  };
+  std::ranges::stable_sort(tiles.rows, {}, by(&ContractionLoop::c));
+  std::ranges::stable_sort(tiles.columns, {}, by(&ContractionLoop::c));
+  std::ranges::stable_sort(tiles.sums, {}, by(&ContractionLoop::a));
+  return tiles;
+}
+
+// Note [Tiles] C[i,j,ii,jj] += A[i,k,ii,kk] * B[k,j,kk,jj] multiplies matrices that are stored tile by tile: rows are
+// (i, ii), columns (j, jj), and the sum runs over (k, kk). One product of all tiles packs each operand as often as a
+// product of plain matrices; products of the tiles would have the speed of small matrices.
+/// Returns false, without computing anything, if that is not so, or if products of the tiles are large themselves.
+template <class T>
+bool product_of_tiles(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
+  /// A product of tiles this large reaches full speed.
+  constexpr Index kLargeTile = 256;
+  if (std::min({nest.m.count, nest.n.count, nest.k.count}) >= kLargeTile) return false;
+  const std::optional<TileLoops> tiles = tile_loops(nest);
+  if (!tiles) return false;
+  using Loop = ContractionLoop;
+  const std::vector<Index> a_rows = distances(tiles->rows, &Loop::a), a_sums = distances(tiles->sums, &Loop::a);
+  const std::vector<Index> b_sums = distances(tiles->sums, &Loop::b), b_columns = distances(tiles->columns, &Loop::b);
+  const std::vector<Index> c_rows = distances(tiles->rows, &Loop::c), c_columns = distances(tiles->columns, &Loop::c);
+  const auto size = [](const std::vector<Index>& positions) { return static_cast<Index>(positions.size()); };
+  return blas::gemm_of_tiles<T>(size(a_rows), size(b_columns), size(a_sums), {a, Axis(a_rows), Axis(a_sums)},
+                                {b, Axis(b_sums), Axis(b_columns)}, accumulate, {c, Axis(c_rows), Axis(c_columns)});
+}
+
 template <class T>
 void output_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c, bool accumulate) {
   if (depth == nest.outer.size()) {
@@ -281,7 +343,8 @@ bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void
     };
     return product<T>(nest, left, right, result, accumulate, finish);
   }
-  output_loops(nest, 0, left, right, result, accumulate);
+  if (!product_of_tiles<T>(nest, left, right, result, accumulate))
+    output_loops(nest, 0, left, right, result, accumulate);
   return false;
 }
 

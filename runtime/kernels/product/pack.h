@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/kernels/product/axis.h"
 #include "runtime/plan/space/index.h"
 
 /// Packs operands of a matrix product into panels, in the order in which a micro-kernel reads them: for a slab of k
@@ -131,6 +132,36 @@ void panels(Index width, Index rows, Index k, const T* from, Index row, Index co
       panel(width, std::min(width, rows - i), std::min(step, k - l), from + i * row + l * column, row, column,
             to + i * k + l * width);
     }
+  }
+}
+
+/// All rows of a matrix with the element [i, l] at from[row[i] + column[l]]. Panels are packed run by run; those with
+/// rows at unequal steps, which cross tiles, element by element.
+template <class T>
+void panels(Index width, Index rows, Index k, const T* from, const Axis& row, const Axis& column, T* to) {
+  if (row.is_regular() && column.is_regular()) {
+    panels(width, rows, k, from + row[0] + column[0], row.run(rows).step, column.run(k).step, to);
+    return;
+  }
+  for (Index l = 0; l < k;) {
+    const Axis columns = column.from(l);
+    const Axis::Run along = columns.run(k - l);
+    for (Index i = 0; i < rows; i += width) {
+      const Axis here = row.from(i);
+      const Index count = std::min(width, rows - i);
+      const Axis::Run across = here.run(count);
+      T* const panel_to = to + i * k + l * width;
+      if (across.length == count) {
+        panel(width, count, along.length, from + here[0] + columns[0], across.step, along.step, panel_to);
+        continue;
+      }
+      for (Index c = 0; c < along.length; ++c) {
+        const T* const values = from + columns[c];
+        for (Index r = 0; r < count; ++r) panel_to[c * width + r] = values[here[r]];
+        std::fill(panel_to + c * width + count, panel_to + (c + 1) * width, T{0});
+      }
+    }
+    l += along.length;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
+#include "runtime/plan/space/placement.h"
 
 namespace tdsl::plan {
 
@@ -57,8 +58,7 @@ std::vector<counting::Intervals> lists_of(const Boxes& boxes, std::size_t r) {
 /// operand's layout; `member(r)`: elements that sampled rank r needs and owns.
 template <class F>
 std::vector<Traffic> node_traffic(const std::vector<double>& received, const OwnedBoxes& own, const Layout& where,
-                                  const PlanInputs& inputs, F&& member) {
-  const double element = own.tensor.mean_bytes();
+                                  double element, const PlanInputs& inputs, F&& member) {
   const std::vector<GridAxis> repeat = repeat_axes(own.mesh, where);
   const auto per_node = static_cast<std::size_t>(inputs.ranks_per_node);
   std::vector<Traffic> traffic;
@@ -79,12 +79,12 @@ std::vector<Traffic> node_traffic(const std::vector<double>& received, const Own
 /// The same for partial results of layout `made`, with the parts as further dimensions: an owner needs all of them and
 /// has computed one.
 std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, const Layout& made, double parts,
-                                     const PlanInputs& inputs) {
+                                     double element, const PlanInputs& inputs) {
   std::vector<double> received;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
     received.push_back(counting::volume(r, own.boxes) * parts - counting::volume(r, own.boxes, work));
   }
-  return node_traffic(received, own, made, inputs, [&](std::size_t r) {
+  return node_traffic(received, own, made, element, inputs, [&](std::size_t r) {
     counting::Member member;
     member.owns = work.has[r] != 0;
     if (own.boxes.has[r]) member.needs.push_back(lists_of(own.boxes, r));
@@ -100,7 +100,7 @@ std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, c
 
 std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<Boxes>& needs,
                                        const std::vector<double>& lacking, const PlanInputs& inputs) {
-  return node_traffic(lacking, own, own.layout, inputs, [&](std::size_t r) {
+  return node_traffic(lacking, own, own.layout, own.tensor.mean_bytes(), inputs, [&](std::size_t r) {
     counting::Member member{{}, lists_of(own.boxes, r), own.boxes.has[r] != 0};
     for (const Boxes& need : needs) {
       if (need.has[r]) member.needs.push_back(lists_of(need, r));
@@ -215,10 +215,13 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
 
 double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const std::vector<double>& ready,
                        const Layout& made, Index parts, const PlanInputs& inputs) {
-  const auto element = static_cast<double>(op.outputs.front().element.bytes);
   const auto count = static_cast<double>(parts);
+  // The lists of all parts have an entry per point.
+  const double element =
+      assembles(op) ? points_of(op) * entry_bytes(op.shape.size()) / std::max(1.0, elements_of(op.shape) * count)
+                    : static_cast<double>(op.outputs.front().element.bytes);
   const std::vector<Traffic> all =
-      inputs.tells_nodes() ? meeting_traffic(own, work, made, count, inputs) : std::vector<Traffic>{};
+      inputs.tells_nodes() ? meeting_traffic(own, work, made, count, element, inputs) : std::vector<Traffic>{};
   double worst = 0, most = 0;
   std::size_t busiest = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
@@ -247,9 +250,10 @@ std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works
     double worst = 0;
     for (std::size_t r = 0; split && r < boxes[w].ranks(); ++r) {
       if (!boxes[w].has[r]) continue;
-      worst = std::max(worst, output_elements(op, boxes[w], r));
+      worst = std::max(worst, assembles(op) ? counting::points_of(op, boxes[w], r) : output_elements(op, boxes[w], r));
     }
-    bytes.push_back(worst * static_cast<double>(op.outputs.front().element.bytes));
+    bytes.push_back(
+        worst * (assembles(op) ? entry_bytes(op.shape.size()) : static_cast<double>(op.outputs.front().element.bytes)));
   }
   return bytes;
 }

@@ -266,7 +266,7 @@ class ChoiceBuilder {
 bool may_split(const Op& op) {
   const bool fixed = op.home >= 0 || op.replicated;
   return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 &&
-         !op.outputs.front().sized() && !op.reduce.empty() && op.most_split_labels() > 0;
+         (!op.outputs.front().sized() || assembles(op)) && !op.reduce.empty() && op.most_split_labels() > 0;
 }
 
 counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
@@ -296,8 +296,8 @@ bool may_repeat(const Op& op, const PlanInputs& inputs) {
 }
 
 std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {
-  const bool combined =
-      !reduced && may_split(op);  // a kernel may need whole dimensions that the sum of partial results does not
+  // A kernel may need whole dimensions that the sum of partial results does not.
+  const bool combined = !reduced && may_split(op) && !assembles(op);
   const counting::CutSpace space = task_space(op, inputs);
   std::vector<Index> most;
   const auto shares = [&](std::size_t slot) {
@@ -308,7 +308,7 @@ std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool redu
     most.push_back(divisible ? std::max<Index>(shares(d), 1) : 1);
   }
   for (std::size_t k = 0; reduced && k < op.reduce.size(); ++k)
-    most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));
+    most.push_back(k > 0 && assembles(op) ? 1 : std::max<Index>(shares(op.shape.size() + k), 1));
   return most;
 }
 

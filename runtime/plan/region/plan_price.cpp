@@ -41,7 +41,19 @@ struct RankTotal {
   double received = 0;
   double messages = 0;
   double tasks = 0;
+
+  void add(double weight, const RankTotal& other) {
+    received += weight * other.received;
+    messages += weight * other.messages;
+    tasks += weight * other.tasks;
+  }
 };
+
+RankTotal mean_of(const std::vector<RankTotal>& ranks) {
+  RankTotal mean;
+  for (const RankTotal& rank : ranks) mean.add(1 / static_cast<double>(ranks.size()), rank);
+  return mean;
+}
 
 }  // namespace
 
@@ -52,6 +64,12 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   const std::set<Index> sample = sample_of(planned, inputs.sample);
   const std::vector<Index> ranks(sample.begin(), sample.end());
   std::vector<RankTotal> totals(ranks.size());
+  // Decisions that turn give every rank every part of the work, execution by execution.
+  const auto turns = [&](int site) {
+    if (plan == nullptr) return false;
+    const auto decided = plan->at.find(site);
+    return decided != plan->at.end() && decided->second.turn > 0;
+  };
   PlanPrice price;
   HeldBytes held(ranks);
   int run = 0;
@@ -62,13 +80,14 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
     for (const auto& op : planned[k].ops) {
       const double weight = op->op.is_source() ? 1 : region.ops[k].weight;
       double slowest = 0;
-      for (std::size_t r = 0; r < ranks.size(); ++r) {
-        const Cost cost = cost_of(op->op, op->plan, planner.lookup(), ranks[r], inputs.machine, inputs.threads);
+      std::vector<RankTotal> once;
+      for (const Index rank : ranks) {
+        const Cost cost = cost_of(op->op, op->plan, planner.lookup(), rank, inputs.machine, inputs.threads);
         slowest = std::max(slowest, cost.seconds.hi);
-        totals[r].received += weight * cost.bytes_expected;
-        totals[r].messages += weight * messages_of(cost).hi;
-        totals[r].tasks += weight * cost.tasks.hi;
+        once.push_back({cost.bytes_expected, messages_of(cost).hi, cost.tasks.hi});
       }
+      if (weight > 1 && turns(op->op.site)) once.assign(ranks.size(), mean_of(once));
+      for (std::size_t r = 0; r < ranks.size(); ++r) totals[r].add(weight, once[r]);
       price.seconds += weight * slowest;
     }
   }
@@ -81,6 +100,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   price.peak_bytes = held.peak();
   price.needed_bytes = static_cast<double>(planner.needed_memory().bytes);
   price.largest_step = planner.largest_step();
+  price.unplanned = planner.unplanned();
   return price;
 }
 

@@ -140,12 +140,15 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   return plans;
 }
 
-/// Plans of the schedule, followed by those of other schedules.
+/// Plans of the schedule, followed by those of other schedules. A schedule that is requested runs, or there is no run.
 ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   ProgramPlans plans =
       plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);
-  if (!plans.refused.empty())
-    plans.warnings.push_back("--schedule=" + plans.refused + "; every operation is planned by itself");
+  if (!plans.refused.empty()) refuse_plan("--schedule=" + plans.refused);
+  const bool asked = request.schedule != nullptr && !plans.alternatives.empty();
+  if (const Index others = asked ? plans.alternatives.front().price.unplanned : 0; others > 0)
+    plans.warnings.push_back(std::string("--schedule=") + request.schedule->name + ": " + std::to_string(others) +
+                             " of " + std::to_string(region.ops.size()) + " operations cannot follow its plan");
   return plans;
 }
 

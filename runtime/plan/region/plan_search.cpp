@@ -108,25 +108,14 @@ std::vector<int> cheapest_beside(const Network& network, int variable, const Ass
 /// The search on one mesh.
 class MeshSearch {
  public:
-  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share, bool linearise,
-             CostTables& tables)
-      : region_(region),
-        inputs_(inputs),
-        mesh_(std::move(mesh)),
-        cap_(cap),
-        share_(share),
-        linearise_(linearise),
-        tables_(tables) {}
+  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share, CostTables& tables)
+      : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share), tables_(tables) {}
 
   /// Called once per kind of choices; earlier choices are a subset of later ones, with the same numbers. Returns
   /// whether a better plan was found.
   bool try_choices(const ChoiceLimits& choices) {
     const RegionNetwork network(region_, inputs_, mesh_, choices, &tables_);
     MemoryLimits limits = network.memory();
-    if (std::exchange(linearise_, false)) {
-      const Answer line = linearise(network.network(), network.arcs());
-      line_ = {line.cost, line.cost == kForbidden ? PlanValue{} : network.plan_of(line.values)};
-    }
     limits.cap = cap_;
     limits.solves = solves_of(network.network(), !start_.empty() && best_.fits);
     limits.share = std::max(share_, 1.0);
@@ -171,8 +160,6 @@ class MeshSearch {
   }
   [[nodiscard]] FoundPlan found() const { return best_; }
   [[nodiscard]] Index work() const { return work_; }
-  /// The linearised plan and its cost; kForbidden: there is none.
-  [[nodiscard]] const std::pair<double, PlanValue>& line() const { return line_; }
 
  private:
   const Region& region_;
@@ -180,9 +167,7 @@ class MeshSearch {
   Mesh mesh_;
   double cap_;
   double share_;
-  bool linearise_;
   CostTables& tables_;
-  std::pair<double, PlanValue> line_{kForbidden, {}};
   FoundPlan best_;
   double excess_ = 0;
   Index work_ = 0;
@@ -214,7 +199,7 @@ MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const Se
   CostTables& tables = options.tables != nullptr ? *options.tables : own_tables;
   std::vector<MeshSearch> searches;
   for (const Mesh& mesh : meshes) {
-    searches.emplace_back(region, inputs, mesh, cap, share, options.linearise, tables);
+    searches.emplace_back(region, inputs, mesh, cap, share, tables);
     ChoiceLimits choices;
     if (options.asked != nullptr) choices.asked = *options.asked->on(mesh);
     searches.back().try_choices(choices);
@@ -224,12 +209,6 @@ MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const Se
   std::stable_sort(order.begin(), order.end(),
                    [](const MeshSearch* a, const MeshSearch* b) { return a->better_than(*b); });
   MeshPlans plans;
-  double least = kForbidden;
-  for (const MeshSearch& s : searches) {
-    if (s.line().first >= least) continue;
-    least = s.line().first;
-    plans.linearised = s.line().second;
-  }
   std::vector<FoundPlan>& found = plans.found;
   for (const MeshSearch* s : order) found.push_back(s->found());
   // Copies are searched on the best mesh alone.

@@ -25,16 +25,13 @@ struct SearchOptions {
   bool copies = true;                   ///< choices include kept copies
   const AskedLayouts* asked = nullptr;  ///< choices restricted by the user
   std::size_t most_meshes = 4;          ///< smaller for an estimate
-  bool linearise = false;               ///< also return the cheapest linearisation
   CostTables* tables = nullptr;         ///< shared by searches with the same inputs
 };
 
 /// Plans for several meshes.
 struct MeshPlans {
   std::vector<FoundPlan> found;  ///< the cheapest plan of every mesh, the best first, with copies and then without
-  std::optional<PlanValue>
-      linearised;  ///< EinDecomp's linearisation on its best mesh; none if values along some path exclude each other
-  Index work = 0;  ///< table entries read by all searches
+  Index work = 0;                ///< table entries read by all searches
 };
 
 /// Limit on the bytes a rank may own of a region's results: `--memory`, else slightly more than its share of the live

@@ -31,6 +31,7 @@ bool look_alike(const Mesh& mesh, const Layout& a, const Layout& b) {
 std::string text_of(const Decision& decision) {
   std::string text = decision.work;
   if (!decision.result.empty()) text += " -> " + decision.result;
+  if (decision.turn > 0) text += " turn " + std::to_string(decision.turn);
   if (!decision.copy.empty()) text += " keep " + decision.copy;
   return text;
 }

@@ -1,6 +1,7 @@
 #include "runtime/plan/schedules/lshs.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -325,9 +326,22 @@ class Lshs {
   std::uint64_t state_ = kSeed;
 };
 
-/// In NumS the user gives the node grid; here it is all nodes in one dimension or in two near-equal ones, whichever is
-/// cheaper.
-Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+/// The user's grid of nodes.
+std::vector<Index> given_grid(const std::vector<Index>& grid, Index nodes) {
+  Index count = 1;
+  std::string text;
+  for (const Index n : grid) {
+    count *= n;
+    text += (text.empty() ? "" : "x") + std::to_string(n);
+  }
+  if (count == nodes) return grid;
+  throw NoPlan("--node-grid " + text + " has " + std::to_string(count) + " nodes, but there are " +
+               std::to_string(nodes));
+}
+
+/// In NumS the user gives the node grid; without one it is all nodes in one dimension or in two near-equal ones,
+/// whichever is cheaper.
+Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) {
   const bool in_nodes =
       inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
   const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
@@ -335,11 +349,12 @@ Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index
   for (Index n = 1; n * n <= nodes; ++n) side = nodes % n == 0 ? n : side;
   std::vector<std::vector<Index>> grids{{nodes, 1}};
   if (side > 1) grids.push_back({nodes / side, side});
+  if (!inputs.node_grid.empty()) grids = {given_grid(inputs.node_grid, nodes)};
   std::optional<Workflow> best;
   double least = 0;
   for (const std::vector<Index>& grid : grids) {
     try {
-      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks * blocks.per_rank}, blocks.most_tasks);
       schedule_lshs(region, {grid, workers}, workflow);
       const auto plan = std::make_shared<const PlanValue>(plan_of(region, inputs, workflow, schedules::kLshs.name));
       const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, plan).seconds;

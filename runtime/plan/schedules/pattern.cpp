@@ -18,10 +18,26 @@ struct Readers {
   bool right_once = true;
 };
 
+/// Whether the operations of a site run at their largest operands rather than by the pattern, as the heaviest of them
+/// prefers.
+struct SitePreference {
+  double weight = 0;
+  bool at_operands = false;
+  bool differs = false;  ///< between operations
+};
+using SitePreferences = std::map<int, SitePreference>;
+
 class PatternSchedule {
  public:
-  PatternSchedule(const Region& region, const PlanInputs& inputs, Workflow& workflow)
-      : region_(region), workflow_(workflow), ranks_(inputs.ranks), loads_(region, inputs, workflow) {}
+  /// `settled`: preferences to follow; null: every operation follows its own.
+  PatternSchedule(const Region& region, const PlanInputs& inputs, Workflow& workflow, const SitePreferences* settled)
+      : region_(region),
+        workflow_(workflow),
+        ranks_(inputs.ranks),
+        settled_(settled),
+        loads_(region, inputs, workflow) {}
+
+  [[nodiscard]] const SitePreferences& preferences() const { return preferences_; }
 
   void run() {
     for (std::size_t k = 0; k < region_.ops.size(); ++k) {
@@ -44,7 +60,18 @@ class PatternSchedule {
     const Processes with_operands = where_operands_lie(k);
     if (tasks.joins == 0) return with_operands;
     const Processes pattern = op.reduce.empty() ? least_loaded_operands(tasks) : by_coordinates(tasks);
-    return busiest(k, pattern) > busiest(k, with_operands) * (1 + 1e-9) ? with_operands : pattern;
+    return at_operands(k, pattern, with_operands) ? with_operands : pattern;
+  }
+
+  [[nodiscard]] bool at_operands(std::size_t k, const Processes& pattern, const Processes& with_operands) {
+    const RegionOp& recorded = region_.ops[k];
+    if (settled_ != nullptr) return settled_->at(recorded.op.site).at_operands;
+    const bool better = busiest(k, pattern) > busiest(k, with_operands) * (1 + 1e-9);
+    SitePreference& site =
+        preferences_.try_emplace(recorded.op.site, SitePreference{recorded.weight, better}).first->second;
+    site.differs = site.differs || site.at_operands != better;
+    if (site.weight <= recorded.weight) site = {recorded.weight, better, site.differs};
+    return better;
   }
 
   [[nodiscard]] static std::size_t size_of(const WorkflowOp& tasks) {
@@ -195,12 +222,14 @@ class PatternSchedule {
   const Region& region_;
   Workflow& workflow_;
   Index ranks_;
+  const SitePreferences* settled_;
+  SitePreferences preferences_;
   TaskLoads loads_;
   Index single_blocks_ = 0;
 };
 
-Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) {
+  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks * blocks.per_rank}, blocks.most_tasks);
   schedule_pattern(region, inputs, workflow);
   return workflow;
 }
@@ -227,7 +256,11 @@ Index pattern_process(const std::vector<Index>& block, PatternRule rule, Index l
 }
 
 void schedule_pattern(const Region& region, const PlanInputs& inputs, Workflow& workflow) {
-  PatternSchedule(region, inputs, workflow).run();
+  PatternSchedule each(region, inputs, workflow, nullptr);
+  each.run();
+  const SitePreferences& preferences = each.preferences();
+  const bool differ = std::ranges::any_of(preferences, [](const auto& site) { return site.second.differs; });
+  if (differ) PatternSchedule(region, inputs, workflow, &preferences).run();
 }
 
 }  // namespace tdsl::plan

@@ -20,7 +20,8 @@ enum class PatternRule { kGrid, kRowsOnly, kColumnsOnly };
 ///   - Others: the process of a producer with the least load.
 /// A load is the time for the tasks assigned to a process so far and for the data it receives. If the busiest process
 /// of an operation would take longer than with owner-computes placement at the largest operands (their Applies there,
-/// and Reduces on the least loaded of these), the latter is used.
+/// and Reduces on the least loaded of these), the latter is used: at all operations of a site if its heaviest one
+/// would, so that the iterations of a loop differ by their level alone.
 void schedule_pattern(const Region& region, const PlanInputs& inputs, Workflow& workflow);
 
 }  // namespace tdsl::plan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "runtime/check.h"
@@ -60,19 +61,6 @@ std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
   return counts;
 }
 
-/// A layout with these block owners, row-major.
-Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions, Index ranks) {
-  Layout layout;
-  layout.cut.resize(dimensions);
-  layout.home = owners.empty() ? 0 : owners.front();
-  const bool one = std::ranges::all_of(owners, [&](std::int32_t owner) { return owner == layout.home; });
-  if (!one) {
-    layout.map = block_map(std::move(blocks), std::move(owners), ranks);
-    layout.home = 0;
-  }
-  return layout;
-}
-
 /// Converts the tasks of one operation into a decision.
 class SiteTasks {
  public:
@@ -87,7 +75,7 @@ class SiteTasks {
     }
     const std::vector<Index> blocks = block_counts(tasks_.cut.out);
     const auto lies = [&](std::vector<std::int32_t> of_blocks) {
-      return text_of(layout_by(blocks, std::move(of_blocks), op_.shape.size(), ranks_), result_names(op_));
+      return text_of(block_layout(blocks, std::move(of_blocks), op_.shape.size(), ranks_), result_names(op_));
     };
     Decision decision{name_of(op_.op_class), op_.name, lies(owners), {}, {}};
     if (!may_split(op_)) return decision;
@@ -161,7 +149,7 @@ class SiteTasks {
       for (std::size_t l = 0; l < parts.size(); ++l) block = block * panels[l] + at[l] * (panels[l] / parts[l]);
       owners.push_back(processes[static_cast<std::size_t>(block)]);
     }
-    return layout_by(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
+    return block_layout(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
   }
 
   const Op& op_;
@@ -172,21 +160,93 @@ class SiteTasks {
 
 }  // namespace
 
-PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow, std::string schedule) {
-  std::map<int, std::size_t> heaviest;
+Layout block_layout(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions, Index ranks) {
+  Layout layout;
+  layout.cut.resize(dimensions);
+  layout.home = owners.empty() ? 0 : owners.front();
+  const bool one = std::ranges::all_of(owners, [&](std::int32_t owner) { return owner == layout.home; });
+  if (!one) {
+    layout.map = block_map(std::move(blocks), std::move(owners), ranks);
+    layout.home = 0;
+  }
+  return layout;
+}
+
+namespace {
+
+/// The executions of a site in the survey, and which of a run's each is.
+struct SiteExecution {
+  std::size_t op = 0;
+  Index number = 0;
+};
+using SiteExecutions = std::map<int, std::vector<SiteExecution>>;
+
+SiteExecutions executions_of(const Region& region, const Workflow& workflow) {
+  SiteExecutions executions;
+  std::map<int, Index> seen;
+  int run = 0;
   for (std::size_t k = 0; k < region.ops.size(); ++k) {
     const Op& op = region.ops[k].op;
+    if (std::exchange(run, region.ops[k].run) != region.ops[k].run) seen.clear();
+    const Index number = op.outputs.empty() ? 0 : seen[op.site]++;
     if (workflow.ops[k].result.empty() || op.home >= 0 || op.replicated) continue;
-    const auto [known, fresh] = heaviest.try_emplace(op.site, k);
-    if (region.ops[known->second].weight <= region.ops[k].weight) known->second = k;
+    executions[op.site].push_back({k, number});
   }
+  return executions;
+}
+
+/// True if every task of `other` runs `shift` ranks after the same task of `first`.
+bool is_shifted(const Workflow& workflow, std::size_t first, std::size_t other, Index shift, Index ranks) {
+  const WorkflowOp &a = workflow.ops[first], &b = workflow.ops[other];
+  if (a.end - a.first != b.end - b.first || block_counts(a.cut.out) != block_counts(b.cut.out)) return false;
+  for (TaskNumber n = 0; n < a.end - a.first; ++n) {
+    if ((workflow.task(a.first + n).process + shift) % ranks != workflow.task(b.first + n).process) return false;
+  }
+  return true;
+}
+
+/// The ranks by which all tasks move from one execution to the next; nothing if they do not move alike.
+std::optional<Index> turn_of(const Workflow& workflow, const std::vector<SiteExecution>& executions, Index ranks) {
+  const SiteExecution& first = executions.front();
+  if (first.number != 0) return std::nullopt;
+  Index turn = 0;
+  const auto second = std::ranges::find(executions, Index{1}, &SiteExecution::number);
+  if (second != executions.end())
+    turn = (workflow.task(workflow.ops[second->op].first).process -
+            workflow.task(workflow.ops[first.op].first).process + ranks) %
+           ranks;
+  for (const SiteExecution& e : executions) {
+    if (!is_shifted(workflow, first.op, e.op, turn * (e.number % ranks) % ranks, ranks)) return std::nullopt;
+  }
+  return turn;
+}
+
+/// The operation with the largest weight, the last among equals.
+std::size_t heaviest_of(const Region& region, const std::vector<SiteExecution>& executions) {
+  std::size_t heaviest = executions.front().op;
+  for (const SiteExecution& e : executions) {
+    if (region.ops[heaviest].weight <= region.ops[e.op].weight) heaviest = e.op;
+  }
+  return heaviest;
+}
+
+}  // namespace
+
+PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow, std::string schedule) {
   PlanValue plan;
   plan.region = region.hash;
   plan.ranks = inputs.ranks;
   plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
   plan.schedule = std::move(schedule);
-  for (const auto& [site, k] : heaviest)
-    plan.at.emplace(site, SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision());
+  // Whether a plan fits is known for the surveyed executions alone; others would add up differently on some rank.
+  const bool limited = inputs.memory > 0 || inputs.window > 0;
+  for (const auto& [site, executions] : executions_of(region, workflow)) {
+    const std::optional<Index> turn = limited ? std::nullopt : turn_of(workflow, executions, inputs.ranks);
+    const std::size_t k = turn ? executions.front().op : heaviest_of(region, executions);
+    Decision decision = SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision();
+    decision.turn = turn.value_or(0);
+    plan.at.emplace(site, std::move(decision));
+  }
   return plan;
 }
 

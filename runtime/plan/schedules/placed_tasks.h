@@ -32,11 +32,16 @@ class TaskLoads {
       arrived_;  ///< blocks already received for the current operation, per process
 };
 
-/// A scheduled workflow as a plan: every site follows the heaviest of its operations, the last among equals. Results
-/// are placed where the tasks that create their blocks ran; as a cyclic map if possible, else by an owner table.
-/// Applies that ran elsewhere compute partial results: each reduce label is split into the fewest equal runs of blocks
-/// with a single process each, and a table assigns the parts of blocks. Parts are combined at the result's owner, all
-/// at once, not pairwise as in some schedules.
+/// A layout with these block owners, row-major, for a space of this many dimensions; `home R` if all are on one rank.
+[[nodiscard]] Layout block_layout(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions,
+                                  Index ranks);
+
+/// A scheduled workflow as a plan. If the tasks of a site move by the same number of ranks from each of its executions
+/// to the next, its decision turns (plan_value.h), unless --memory or --window is given; otherwise all follow the
+/// heaviest one, the last among equals. Results are placed where the tasks that create their blocks ran; as a cyclic
+/// map if possible, else by an owner table. Applies that ran elsewhere compute partial results: each reduce label is
+/// split into the fewest equal runs of blocks with a single process each, and a table assigns the parts of blocks.
+/// Parts are combined at the result's owner, all at once, not pairwise as in some schedules.
 [[nodiscard]] PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow,
                                 std::string schedule);
 

@@ -23,6 +23,7 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
 }
 
 bool places_tasks(const Alternative& a) { return schedule_named(a.name)->workflow != nullptr; }
+bool is_baseline(const Alternative& a) { return schedule_named(a.name)->baseline; }
 
 /// The choice of `auto`. Task schedules may give every block a different owner, and many small messages, whose
 /// latencies the engine hides but the model adds up: they are chosen only if they also receive and hold no more than
@@ -30,7 +31,9 @@ bool places_tasks(const Alternative& a) { return schedule_named(a.name)->workflo
 /// which the model ignores.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
   std::vector<std::size_t> regular, rest;
-  for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    if (!is_baseline(alternatives[k])) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
+  }
   if (regular.empty()) return best_of(alternatives);
   std::vector<Alternative> few;
   for (const std::size_t k : regular) few.push_back(alternatives[k]);
@@ -53,43 +56,37 @@ constexpr double kNearlyAsFast = 1.1;
 constexpr Index kComparedRanks = 16, kFewRanks = 4;
 constexpr std::size_t kManyOperations = 200;
 
-/// The requested plans, in the order of the schedules.
-ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Schedule* asked, Compare others) {
+/// The requested plans, in the order of the schedules; those that are only compared are priced by `compared`.
+ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const PlanInputs& compared,
+                       const Schedule* asked, Compare others) {
   ProgramPlans plans;
-  Planning planning{region, inputs, kWorkflowTasks, others == Compare::kAll};
+  Planning requested{region, inputs}, planning{region, compared, false};
   for (const Schedule* schedule : all_schedules()) {
-    if (schedule != asked && others == Compare::kNothing) continue;
+    if (schedule != asked && (others == Compare::kNothing || (schedule->baseline && others == Compare::kChoices)))
+      continue;
     // Under --reproducible, choosing owners must not change cuts; only the greedy plan is known to preserve them.
     if (inputs.reproducible && schedule->whole) {
       if (schedule == asked) plans.refused = std::string(schedule->name) + ": not supported with --reproducible";
       continue;
     }
     try {
-      planning.most_tasks = schedule == asked ? kWorkflowTasks : kAutoTasks;
-      if (std::optional<Alternative> found = found_by(*schedule, planning))
+      // Without decisions there is nothing to choose: every operation has one place.
+      if (schedule == asked)
+        plans.alternatives.push_back(plan_by(*schedule, requested));
+      else if (std::optional<Alternative> found = found_by(*schedule, planning))
         plans.alternatives.push_back(std::move(*found));
     } catch (const NoPlan& none) {
       plans.left_out.push_back(std::string(schedule->name) + ": " + none.what());
       if (schedule == asked) plans.refused = plans.left_out.back();
     }
   }
-  plans.found = std::move(planning.searched);
+  plans.found = std::move(requested.searched ? requested.searched : planning.searched);
   return plans;
 }
 
 /// The alternative of a schedule, or the end iterator.
 std::vector<Alternative>::iterator named(std::vector<Alternative>& all, const Schedule& schedule) {
   return std::ranges::find_if(all, [&](const Alternative& a) { return a.name == schedule.name; });
-}
-
-std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
-
-std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
-  if (!in_window(plan.price, inputs))
-    return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
-  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " +
-         whole_bytes(memory_limit(region, inputs)) +
-         (inputs.memory > 0 ? " of --memory" : " that are a rank's share and some more (--memory sets another limit)");
 }
 
 }  // namespace
@@ -104,9 +101,11 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const 
   PlanInputs few = inputs, well = inputs;
   if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
   if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
-  ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
+  ProgramPlans plans =
+      price_all(region, inputs, few, schedule, free && others == Compare::kNothing ? Compare::kChoices : others);
   std::vector<Alternative>& all = plans.alternatives;
   std::set<std::string> priced;  // on all sampled ranks
+  if (!free) priced.insert(schedule->name);
   const auto price_well = [&](Alternative& a) {
     if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second)
       a = weigh(a.name, a.plan, a.note, region, well);
@@ -124,16 +123,7 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const 
     chosen = choose();
     if (few.sample >= well.sample) break;
   }
-  if (!free && (chosen == all.end() || !chosen->fits)) {
-    if (named(all, schedules::kGreedy) == all.end()) all.push_back(plan_by(schedules::kGreedy, region, inputs));
-    const auto greedy = named(all, schedules::kGreedy);
-    chosen = named(all, *schedule);
-    if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
-    if (!plans.refused.empty()) {
-      chosen = greedy;
-      price_well(*greedy);
-    }
-  }
+  if (chosen == all.end()) return plans;  // it is refused
   std::rotate(all.begin(), chosen, chosen + 1);
   plans.note = all.front().note;
   return plans;

@@ -17,19 +17,17 @@ struct ProgramPlans {
       left_out;  ///< schedules without a plan, and why: `pattern: the task workflow has more than ...`
   std::optional<FoundPlan> found;     ///< the search's plan, whether chosen or not
   std::vector<std::string> warnings;  ///< about requests that could not be satisfied
-  std::string refused;                ///< why the requested schedule was not chosen; empty: it was
+  std::string refused;                ///< why the requested schedule has no plan; empty: it has, and it comes first
 };
 
-/// Only schedules with up to this many tasks are compared with the requested one: larger ones take seconds.
-inline constexpr Index kAutoTasks = 2'000;
-
-enum class Compare : std::uint8_t { kNothing, kAll };
+/// Schedules planned in addition to the requested one: none, those that `auto` chooses from, all.
+enum class Compare : std::uint8_t { kNothing, kChoices, kAll };
 
 /// Plans a region by the schedule. Null (`auto`) compares all schedules and puts the cheapest that fits first (those
 /// that place tasks only if they also receive and hold no more than the others, steps included); if none fits, the one
-/// that holds least. Falls back to the greedy plan if a schedule gives no plan, or one that does not fit while the
-/// greedy one fits or holds less. With Compare::kAll the others follow the chosen one. A pure function of its
-/// arguments.
+/// that holds least. A requested schedule comes first whether it fits or not: whether memory suffices is decided with
+/// storage on disk in view (runtime/app/run/fitting_start.h). With Compare::kAll the others follow. A pure function of
+/// its arguments.
 [[nodiscard]] ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const Schedule* schedule,
                                         Compare others = Compare::kNothing);
 

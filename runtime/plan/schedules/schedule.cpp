@@ -11,8 +11,8 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array kSchedules{&schedules::kSearch, &schedules::kEinDecomp, &schedules::kPattern, &schedules::kLshs,
-                                &schedules::kGreedy};
+constexpr std::array kSchedules{&schedules::kSearch,  &schedules::kEinDecomp, &schedules::kSqrt,
+                                &schedules::kPattern, &schedules::kLshs,      &schedules::kGreedy};
 
 /// Plans whose predicted times differ by less than this factor count as equally fast; the one with fewer bytes wins.
 constexpr double kAsFast = 1.01;
@@ -21,6 +21,41 @@ constexpr double kAsFast = 1.01;
 bool holds_less(const PlanPrice& a, const PlanPrice& b) {
   const auto held = [](const PlanPrice& price) { return price.peak_bytes + static_cast<double>(price.largest_step); };
   return a.bytes_received != b.bytes_received ? a.bytes_received < b.bytes_received : held(a) < held(b);
+}
+
+/// Only workflows with up to this many tasks are compared with the requested schedule: larger ones take seconds.
+constexpr Index kComparedTasks = 2'000;
+/// Blocks per rank are doubled up to this number to fit a limit.
+constexpr Index kMostBlocksPerRank = 16;
+
+struct PlacedWorkflow {
+  Workflow workflow;
+  Alternative plan;
+};
+
+/// The workflow of a schedule of tasks, in blocks small enough for the limits if that is possible, and its plan.
+PlacedWorkflow placed_by(const Schedule& schedule, const Planning& planning) {
+  const PlanInputs& inputs = planning.inputs;
+  BlockRequest blocks;
+  if (!planning.asked) blocks.most_tasks = kComparedTasks;
+  const auto place = [&] {
+    Workflow workflow = schedule.workflow(planning.region, inputs, blocks);
+    Alternative plan = weigh(schedule, plan_of(planning.region, inputs, workflow, schedule.name), planning);
+    return PlacedWorkflow{std::move(workflow), std::move(plan)};
+  };
+  PlacedWorkflow best = place();
+  double least = excess_of(best.plan, inputs);
+  while (least > 0 && planning.asked && inputs.tile.empty() && blocks.per_rank < kMostBlocksPerRank) {
+    blocks.per_rank *= 2;
+    try {
+      PlacedWorkflow finer = place();
+      const double excess = excess_of(finer.plan, inputs);
+      if (excess >= least) continue;
+      least = excess;
+      best = std::move(finer);
+    } catch (const NoPlan&) { break; }  // too many tasks
+  }
+  return best;
 }
 
 }  // namespace
@@ -41,8 +76,11 @@ std::string schedule_names() {
   return names;
 }
 
-bool in_window(const PlanPrice& price, const PlanInputs& inputs) {
-  return inputs.window == 0 || price.largest_step <= inputs.window;
+double excess_of(const Alternative& plan, const PlanInputs& inputs) {
+  double excess = 0;
+  if (inputs.memory > 0) excess = plan.held_bytes - static_cast<double>(inputs.memory) * (1 + 1e-9);
+  if (inputs.window > 0) excess = std::max(excess, static_cast<double>(plan.price.largest_step - inputs.window));
+  return std::max(excess, 0.0);
 }
 
 Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note, const Region& region,
@@ -50,7 +88,7 @@ Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::
   Alternative a{std::move(name), std::move(plan), {}, 0, true, std::move(note)};
   a.price = price_of(region, inputs, a.plan);
   a.held_bytes = inputs.memory > 0 ? a.price.needed_bytes : a.price.peak_bytes;
-  a.fits = a.held_bytes <= memory_limit(region, inputs) * (1 + 1e-9) && in_window(a.price, inputs);
+  a.fits = a.held_bytes <= memory_limit(region, inputs) * (1 + 1e-9) && excess_of(a, inputs) == 0;
   return a;
 }
 
@@ -64,9 +102,7 @@ Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, const
 }
 
 std::optional<Alternative> found_by(const Schedule& schedule, Planning& planning) {
-  if (schedule.workflow == nullptr) return schedule.plan(planning);
-  const Workflow workflow = schedule.workflow(planning.region, planning.inputs, planning.most_tasks);
-  return weigh(schedule, plan_of(planning.region, planning.inputs, workflow, schedule.name), planning);
+  return schedule.workflow == nullptr ? schedule.plan(planning) : placed_by(schedule, planning).plan;
 }
 
 std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
@@ -80,16 +116,19 @@ std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   return best;
 }
 
-Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs) {
-  Planning planning{region, inputs};
+Alternative plan_by(const Schedule& schedule, Planning& planning) {
   std::optional<Alternative> found = found_by(schedule, planning);
   return found ? std::move(*found) : weigh(schedule, {}, planning);
 }
 
+Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs) {
+  Planning planning{region, inputs};
+  return plan_by(schedule, planning);
+}
+
 Workflow scheduled_workflow(const Schedule* schedule, const Region& region, const PlanInputs& inputs) {
-  return schedule != nullptr && schedule->workflow != nullptr
-             ? schedule->workflow(region, inputs, kWorkflowTasks)
-             : workflow_of(region, inputs, {{1}, inputs.ranks}, kWorkflowTasks);
+  if (schedule != nullptr && schedule->workflow != nullptr) return placed_by(*schedule, {region, inputs}).workflow;
+  return workflow_of(region, inputs, {{1}, inputs.ranks}, kWorkflowTasks);
 }
 
 }  // namespace tdsl::plan

@@ -25,14 +25,18 @@ struct Alternative {
   std::string note{};     ///< how it was found
 };
 
+/// Blocks of a task workflow.
+struct BlockRequest {
+  Index most_tasks = kWorkflowTasks;  ///< limit of the workflow
+  Index per_rank = 1;                 ///< approximate number of a source's blocks per rank, without --tile
+};
+
 /// A region to plan, and results that schedules share.
 struct Planning {
   const Region& region;
   const PlanInputs& inputs;
-  Index most_tasks = kWorkflowTasks;  ///< limit of a task workflow
-  bool compares = false;              ///< all schedules run, in order: the search also linearises
+  bool asked = true;  ///< the schedule was requested, not only compared: it adapts its blocks to the limits
   std::optional<FoundPlan> searched{};
-  std::optional<PlanValue> linearised{};  ///< by the search, if `compares`
 };
 
 /// A strategy for planning a region: exactly one of the two functions is set. Both throw NoPlan with the reason if the
@@ -43,14 +47,16 @@ struct Schedule {
   /// The priced plan; nothing if there is none.
   std::optional<Alternative> (*plan)(Planning& planning);
   /// The task workflow with a rank for every task: the schedule places tasks instead of layouts.
-  Workflow (*workflow)(const Region& region, const PlanInputs& inputs, Index most_tasks) = nullptr;
-  bool whole = true;  ///< plans the whole program before it runs, under cuts that depend on ranks
+  Workflow (*workflow)(const Region& region, const PlanInputs& inputs, const BlockRequest& blocks) = nullptr;
+  bool whole = true;      ///< plans the whole program before it runs, under cuts that depend on ranks
+  bool baseline = false;  ///< of a paper, for comparison: `auto` does not take it
 };
 
 /// The schedules; a null pointer to a schedule denotes `auto`, the best of all.
 namespace schedules {
 extern const Schedule kSearch;     ///< jointly optimal layouts (region/plan_search.h)
-extern const Schedule kEinDecomp;  ///< the same layouts, decided path by path: EinDecomp's linearisation, exact costs
+extern const Schedule kEinDecomp;  ///< EinDecomp's partition vectors by its own costs (einsum_costs.h)
+extern const Schedule kSqrt;       ///< EinDecomp's baseline: every label cut into as many parts
 extern const Schedule kPattern;    ///< TensorPlanner's patterns of tasks (pattern.h)
 extern const Schedule kLshs;       ///< NumS's simulated loads (lshs.h)
 extern const Schedule kGreedy;     ///< every operation individually, when it is recorded
@@ -64,20 +70,22 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
 }
 /// Null if none has this name.
 [[nodiscard]] const Schedule* schedule_named(std::string_view name);
-/// `auto, search, eindecomp, pattern, lshs, greedy`, for messages.
+/// `auto, search, …, greedy`, for messages.
 [[nodiscard]] std::string schedule_names();
 /// True for `auto` and for schedules that plan the whole program.
 [[nodiscard]] inline bool plans_whole(const Schedule* schedule) { return schedule == nullptr || schedule->whole; }
 
-/// True if the largest step fits in the window.
-[[nodiscard]] bool in_window(const PlanPrice& price, const PlanInputs& inputs);
+/// Bytes by which a plan exceeds --memory, or its largest step --window; 0 if it fits or neither is given. A rank's
+/// share (memory_limit) is a preference among plans, not a limit.
+[[nodiscard]] double excess_of(const Alternative& plan, const PlanInputs& inputs);
 
 /// A plan (null: every operation individually) with its predicted cost and memory.
 [[nodiscard]] Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note,
                                 const Region& region, const PlanInputs& inputs);
 /// The same for a plan that a schedule found; a plan without decisions becomes null.
 [[nodiscard]] Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, const Planning& planning);
-/// The schedule's priced plan; nothing if there is none. Throws NoPlan.
+/// The schedule's priced plan; nothing if there is none. A requested schedule of tasks cuts sources into smaller blocks
+/// while its plan exceeds --memory or --window. Throws NoPlan.
 [[nodiscard]] std::optional<Alternative> found_by(const Schedule& schedule, Planning& planning);
 
 /// The index of the fastest plan. Among those within 1 % of the fastest, the one that receives least wins, then the one
@@ -89,9 +97,11 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
                                                        std::optional<FoundPlan>& searched);
 
 /// The plan of one schedule, priced; without decisions if there is none. Throws NoPlan.
+[[nodiscard]] Alternative plan_by(const Schedule& schedule, Planning& planning);
 [[nodiscard]] Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs);
 
-/// The task workflow with the schedule's ranks; without ranks (kNobody) if the schedule places no tasks. Throws NoPlan.
+/// The task workflow with the schedule's ranks, in the blocks of its plan; without ranks (kNobody) if the schedule
+/// places no tasks. Throws NoPlan.
 [[nodiscard]] Workflow scheduled_workflow(const Schedule* schedule, const Region& region, const PlanInputs& inputs);
 
 }  // namespace tdsl::plan

@@ -14,11 +14,8 @@ constexpr std::size_t kPricedOften = 400;
 constexpr double kFarBehind = 1.5;
 
 std::optional<Alternative> by_search(Planning& planning) {
-  SearchOptions options;
-  options.linearise = planning.compares;
-  MeshPlans meshes = search_meshes(planning.region, planning.inputs, options);
-  planning.linearised = std::move(meshes.linearised);
-  return searched_plan(planning.region, planning.inputs, std::move(meshes), planning.searched);
+  return searched_plan(planning.region, planning.inputs, search_meshes(planning.region, planning.inputs, {}),
+                       planning.searched);
 }
 
 }  // namespace

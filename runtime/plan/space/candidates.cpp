@@ -42,10 +42,9 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
     limits.push_back(divisible ? tiles : 1);
   }
   for (std::size_t k = 0; cuts && k < op.reduce.size(); ++k) limits.push_back(cuts->reduce[k].parts());
-  for (const ReduceLabel& r : op.reduce) {
-    if (cuts) break;
-    const Index extent = op.labels[idx(r.label)].range.size();
-    limits.push_back(op.combine == Combine::kNone || op.base >= 0
+  for (std::size_t k = 0; !cuts && k < op.reduce.size(); ++k) {
+    const Index extent = op.labels[idx(op.reduce[k].label)].range.size();
+    limits.push_back(op.combine == Combine::kNone || op.base >= 0 || (k > 0 && assembles(op))
                          ? 1
                          : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
   }
@@ -172,6 +171,7 @@ Op combination_of(const Op& recorded, const Op& partial) {
   op.combine = Combine::kNone;
   op.flops_per_point = 1;
   op.tile = recorded.tile;
+  if (assembles(recorded)) op.uncut = recorded.uncut;
   const int parts = partial.out_rank() - recorded.out_rank();
   for (int d = 0; d < recorded.out_rank(); ++d) {
     const int label = recorded.out[idx(d)].label;
@@ -192,6 +192,7 @@ Op combination_of(const Op& recorded, const Op& partial) {
   // The labels of a result with an epilogue are its dimensions.
   op.epilogue = recorded.epilogue;
   op.reads.insert(op.reads.end(), recorded.epilogue_reads().begin(), recorded.epilogue_reads().end());
+  if (assembles(recorded)) op.flops_per_point = points_of(recorded) / std::max(1.0, points_of(op));  // one per entry
   return op;
 }
 

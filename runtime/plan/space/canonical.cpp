@@ -95,8 +95,8 @@ Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, co
   const bool small_gather =
       op.labels[idx(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
   // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
-  const bool in_order = k > 0 && op.combine == Combine::kNone && op.op_class == OpClass::kReduce;
-  if (small_gather || in_order) return Tiling::near_equal(extent, 1);
+  const bool in_order = k > 0 && ((op.combine == Combine::kNone && op.op_class == OpClass::kReduce) || assembles(op));
+  if (small_gather || in_order || parts::combined_lists(op, operands) != nullptr) return Tiling::near_equal(extent, 1);
   const Tiling theirs = finest(op, label, Tiling::near_equal(extent, std::min<Index>(extent, 1)), tile, operands);
   if (theirs.tiles() > 1) return theirs;
   return choose_panels(
@@ -123,7 +123,8 @@ void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const O
     if (cuts.reduce[k].tiling.tiles() > cuts.reduce[most].tiling.tiles()) most = k;
   }
   Cuts::Reduction& reduction = cuts.reduce[most];
-  const double room = operand_elements / std::max(1.0, elements_of(op.shape));
+  const double elements = assembles(op) ? op.outputs.front().stored.expected : elements_of(op.shape);
+  const double room = operand_elements / std::max(1.0, elements);
   const auto affordable = static_cast<Index>(std::min(room, static_cast<double>(kShares)));
   const Index parts = std::min({kShares / std::max<Index>(tiles, 1), reduction.tiling.tiles(), affordable});
   if (parts >= 2) reduction.per_part = ceil_div(reduction.tiling.tiles(), parts);

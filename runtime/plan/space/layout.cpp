@@ -10,6 +10,16 @@ bool Layout::whole() const {
   return !map && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
 }
 
+Layout turned(Layout layout, Index shift, Index ranks) {
+  if (layout.map) {
+    layout.map->first = layout.map->cyclic() ? (layout.map->first + shift) % ranks : layout.map->first;
+    for (std::int32_t& owner : layout.map->owners) owner = static_cast<std::int32_t>((owner + shift) % ranks);
+  } else if (layout.whole() && !layout.repeated) {
+    layout.home = (layout.home + shift) % ranks;
+  }
+  return layout;
+}
+
 Index coordinates(const Mesh& mesh, const Axes& axes) {
   Index n = 1;
   for (const std::int8_t axis : axes) n *= mesh.axes[static_cast<std::size_t>(axis)].size;

@@ -34,6 +34,9 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
+/// The layout with every rank replaced by (rank + shift) mod ranks. Cuts along axes stay: they use all ranks.
+[[nodiscard]] Layout turned(Layout layout, Index shift, Index ranks);
+
 /// Number of ranks along a dimension.
 [[nodiscard]] Index coordinates(const Mesh& mesh, const Axes& axes);
 /// Number of near-equal shares of a dimension, or of a map's blocks.

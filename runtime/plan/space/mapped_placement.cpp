@@ -43,6 +43,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
   int labels = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const Index blocks = map.blocks[rank + k];
+    if (blocks > 1 && k > 0 && assembles(op_)) return std::nullopt;
     if (cuts_) {
       if (cuts_->reduce[k].parts() % blocks != 0) return std::nullopt;
       choices.push_back(canonical(k, {}));

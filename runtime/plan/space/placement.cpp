@@ -102,7 +102,10 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1))
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
-  if (k > 0 && op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) {
+  const bool in_order =
+      k > 0 && ((op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) || assembles(op_));
+  // A task sorts the entries of all lists together.
+  if (in_order || parts::combined_lists(op_, operands_) != nullptr) {
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   }
   for (const Access& access : op_.reads) {
@@ -191,6 +194,40 @@ void PlacementBuilder::share_cuts(Draft& draft) const {
   }
 }
 
+/// Note [Assemblies] A compressed tensor is assembled from points with computed positions: `K[row[e], col[e]] +=
+/// val[e]`. Ranks that share the points keep their values as lists of entries, a list per tile of the result. The lists
+/// are pieces like any block; the owner of a tile concatenates those of all parts in order, sorts the entries by their
+/// coordinates, stably, and combines the values of each element. So the bits do not depend on the number of parts.
+void PlacementBuilder::list_entries(const ReduceChoice& parts, TensorDesc& output) const {
+  const double label = static_cast<double>(std::max<Index>(parts.tiling.extent(), 1));
+  const double points = points_of(op_);
+  const double largest = static_cast<double>(parts.tiling.longest() * parts.per_part) / label * points;
+  const double count = static_cast<double>(ceil_div(parts.tiling.tiles(), parts.per_part));
+  output.stored = {0, points, std::ceil(largest * count)};
+  output.storage = entry_lists(op_.shape.size());
+  output.rows = nullptr;
+  if (!output.uncut.empty()) output.uncut.insert(output.uncut.begin(), false);
+}
+
+/// The rows of lists are cut for all ranks, among which the combination shares them.
+std::vector<Index> PlacementBuilder::list_tiles(std::vector<Index> multiple,
+                                                const std::vector<Index>& reduce_shares) const {
+  if (assembles(op_) && parts::split_labels(reduce_shares) > 0)
+    multiple.front() = std::lcm(multiple.front(), inputs_.ranks);
+  return multiple;
+}
+
+/// The tiles of an assembly are those of its lists, so that each list has one reader.
+void PlacementBuilder::adopt_lists(const std::vector<Index>& multiple, std::vector<Tiling>& tilings) const {
+  const PlacedTensor* const lists = parts::combined_lists(op_, operands_);
+  if (lists == nullptr) return;
+  const int first = lists->distribution.rank() - op_.out_rank();
+  for (int d = 0; d < op_.out_rank(); ++d) {
+    const Tiling& tiling = lists->distribution.tiling(first + d);
+    if (tiling.tiles() % multiple[idx(d)] == 0) tilings[idx(d)] = tiling;
+  }
+}
+
 Candidate PlacementBuilder::build(Draft draft, std::string why) const {
   share_cuts(draft);
   Candidate c;
@@ -223,6 +260,7 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     partial.epilogue = false;
     if (!partial.uncut.empty()) partial.uncut.insert(partial.uncut.begin(), parts_shape.size(), false);
     for (TensorDesc& output : partial.outputs) {
+      if (assembles(op_)) list_entries(draft.reduce.front(), output);
       output.shape = partial.shape;
       output.name = "parts of " + output.name;
       output.id = -1;
@@ -300,7 +338,7 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
   Draft draft;
   Index out_used = 1;
   for (Index f : out_factor) out_used *= f;
-  draft.tilings = out_tilings(out_factor, inputs_.threads, out_used);
+  draft.tilings = out_tilings(list_tiles(out_factor, reduce_factor), inputs_.threads, out_used);
   // The parts' axes come first in the rank number.
   std::vector<Index> factors = reduce_factor;
   factors.insert(factors.end(), out_factor.begin(), out_factor.end());
@@ -414,7 +452,9 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
   std::vector<Index> shares;
   Index used = 1;
   for (std::size_t d = 0; d < rank; ++d) shares.push_back(coordinates(mesh, work.cut[d])), used *= shares.back();
-  draft.tilings = out_tilings(shares, inputs_.threads, used);
+  std::vector<Index> reduce_shares;
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) reduce_shares.push_back(coordinates(mesh, work.cut[rank + k]));
+  draft.tilings = out_tilings(list_tiles(shares, reduce_shares), inputs_.threads, used);
   for (std::size_t d = 0; d < rank; ++d) {
     if (draft.tilings[d].tiles() < shares[d]) return std::nullopt;
     draft.dims.push_back(grid_dim(mesh, work.cut[d]));
@@ -425,7 +465,8 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
     const Index parts = cuts_ ? cuts_->reduce[k].parts() : op_.labels[idx(op_.reduce[k].label)].range.size();
     reduce_dims.push_back(grid_dim(mesh, work.cut[rank + k]));
     const Index factor = reduce_dims.back().size();
-    if (factor > parts || (factor > 1 && (op_.combine == Combine::kNone || op_.base >= 0))) return std::nullopt;
+    const bool splits = op_.combine != Combine::kNone && op_.base < 0 && (k == 0 || !assembles(op_));
+    if (factor > parts || (factor > 1 && !splits)) return std::nullopt;
   }
   adopt_tiles(draft);
   return spread(std::move(draft), shares, reduce_dims, why);
@@ -439,7 +480,9 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     return std::nullopt;  // ranks of all copies but one would be idle, or all would repeat the work
   Draft draft;
   draft.home = from.home();
-  draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
+  std::vector<Index> multiple(op_.shape.size(), 1);
+  if (assembles(op_)) multiple.front() = inputs_.ranks;
+  draft.tilings = out_tilings(multiple, inputs_.threads, 1);
   draft.dims.resize(op_.shape.size());
   std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
   const auto split_dim = [&](int d) {
@@ -475,6 +518,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       continue;
     }
     if (d >= 0 && taken[idx(d)] < 0) {
+      if (k > 0 && assembles(op_) && from.tiling(d).tiles() > 1) return std::nullopt;
       taken[idx(d)] = op_.out_rank() + static_cast<int>(k);
       choice.tiling = from.tiling(d);
       if (split_dim(d)) {
@@ -538,6 +582,7 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
       if (counts != nullptr && counts->rows == op_.shape[d]) tilings[d] = counts->cut(tilings[d].tiles());
     }
   }
+  adopt_lists(multiple, tilings);
   return tilings;
 }
 

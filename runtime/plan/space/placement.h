@@ -50,6 +50,11 @@ class PlacementBuilder {
   /// Two output dimensions that index the same dimension of one operand (X X') get equal cuts: nested or overlapping
   /// boxes would send elements to a rank twice.
   void share_cuts(Draft& draft) const;
+  /// Makes the output of a part of an assembly lists of entries.
+  void list_entries(const ReduceChoice& parts, TensorDesc& output) const;
+  [[nodiscard]] std::vector<Index> list_tiles(std::vector<Index> multiple,
+                                              const std::vector<Index>& reduce_shares) const;
+  void adopt_lists(const std::vector<Index>& multiple, std::vector<Tiling>& tilings) const;
   [[nodiscard]] Candidate build(Draft draft, std::string why) const;
   /// The canonical cut of a reduce label, its parts over `grid` (of parts).
   [[nodiscard]] ReduceChoice canonical(std::size_t k, GridDim grid) const;

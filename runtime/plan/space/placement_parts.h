@@ -27,6 +27,13 @@ namespace tdsl::plan::parts {
   return d >= 0 && operand.shape[idx(d)] == op.labels[idx(label)].range.size() ? d : -1;
 }
 
+/// The lists of entries that the operation combines, or null.
+[[nodiscard]] inline const PlacedTensor* combined_lists(const Op& op, const Operands& operands) {
+  if (op.op_class != OpClass::kCombine) return nullptr;
+  const PlacedTensor* const lists = operands.placed(op.reads.front().tensor);
+  return lists != nullptr && lists->desc.storage.entries ? lists : nullptr;
+}
+
 [[nodiscard]] inline bool mentions(const DimAccess& dim, int label) {
   return !dim.whole && dim.divisor == 1 &&
          std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });

@@ -37,6 +37,18 @@ std::vector<BlockLabels> blocks_of(const Op& op) {
   return blocks;
 }
 
+/// Per label, the first label that is in the same blocks: together they are one index.
+std::vector<std::size_t> first_alike(std::size_t labels, const std::vector<BlockLabels>& blocks) {
+  std::vector<std::vector<bool>> has(labels, std::vector<bool>(blocks.size(), false));
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (const int label : blocks[b]) has[idx(label)][b] = true;
+  }
+  std::vector<std::size_t> first;
+  for (const std::vector<bool>& mine : has)
+    first.push_back(static_cast<std::size_t>(std::find(has.begin(), has.end(), mine) - has.begin()));
+  return first;
+}
+
 /// The read with the most elements; null if there are no reads.
 const Access* largest_read(const Op& op, const Operands& operands) {
   const Access* largest = nullptr;
@@ -51,20 +63,29 @@ const Access* largest_read(const Op& op, const Operands& operands) {
 }  // namespace
 
 std::vector<Index> longest_edges(const Op& op, Index block, Index least) {
-  std::vector<Index> longest;
   const std::vector<BlockLabels> blocks = blocks_of(op);
-  for (int label = 0; label < static_cast<int>(op.labels.size()); ++label) {
-    Index edge = std::numeric_limits<Index>::max();
-    for (const BlockLabels& labels : blocks) {
-      if (std::find(labels.begin(), labels.end(), label) == labels.end()) continue;
+  const std::vector<std::size_t> first = first_alike(op.labels.size(), blocks);
+  const auto extent = [&](std::size_t label) { return std::max<Index>(op.labels[label].range.size(), 1); };
+  std::vector<Index> together(first.size(), 1), edges(first.size(), std::numeric_limits<Index>::max());
+  for (std::size_t label = 0; label < first.size(); ++label)
+    together[first[label]] = product(together[first[label]], extent(label));
+  for (const BlockLabels& labels : blocks) {
+    for (const int label : labels) {
+      if (first[idx(label)] != idx(label)) continue;
       Index others = 1;
       for (const int other : labels) {
-        if (other != label)
-          others = product(others, std::clamp<Index>(op.labels[idx(other)].range.size(), 1, kContractionEdge));
+        if (other != label && first[idx(other)] == idx(other))
+          others = product(others, std::min(together[idx(other)], kContractionEdge));
       }
-      edge = std::min(edge, block / others);
+      edges[idx(label)] = std::min(edges[idx(label)], block / others);
     }
-    longest.push_back(std::max(edge, least));
+  }
+  for (Index& edge : edges) edge = std::max(edge, least);
+  std::vector<Index> longest(first.size());
+  for (std::size_t label = first.size(); label-- > 0;) {
+    Index& edge = edges[first[label]];
+    longest[label] = edge;
+    edge = std::max<Index>(edge / extent(label), 1);
   }
   return longest;
 }

@@ -11,7 +11,8 @@ namespace tdsl::plan {
 
 /// Longest edges of a product's tasks, per label: kContractionEdge, and more along a label if the others are short, as
 /// long as no block of an operand or of the result exceeds `block` elements. X' (X v) with 10 columns is cut at 100,000
-/// rows, not at 1024. None is shorter than `least`.
+/// rows, not at 1024. None is shorter than `least`. Labels that index the same operands share one edge, from the last
+/// on: rows (i, ii) of a matrix in tiles of 16 have at most 64 and 16.
 [[nodiscard]] std::vector<Index> longest_edges(const Op& op, Index block, Index least = kContractionEdge);
 /// The same for operations other than products: bounded only by the blocks of their operands.
 [[nodiscard]] std::vector<Index> longest_reduced(const Op& op, const Operands& operands, Index block);

@@ -1,12 +1,21 @@
 #include "runtime/plan/value/imposed.h"
 
+#include <utility>
+
 #include "runtime/plan/op.h"
 
 namespace tdsl::plan {
 
-const Layout* ImposedPlan::layout_for(const Op& op) {
+Index ImposedPlan::shift_of(int site, Index execution) const {
+  const auto decided = plan_->at.find(site);
+  if (decided == plan_->at.end()) return 0;
+  return decided->second.turn * (execution % plan_->ranks) % plan_->ranks;
+}
+
+const Layout* ImposedPlan::layout_for(const Op& op, Index execution) {
   const bool combination = op.op_class == OpClass::kCombine;
-  const auto [known, fresh] = resolved_.try_emplace({op.site, combination});
+  const Index shift = shift_of(op.site, execution);
+  const auto [known, fresh] = resolved_.try_emplace({op.site, combination, shift});
   std::optional<Layout>& layout = known->second;
   if (fresh) {
     const auto decided = plan_->at.find(op.site);
@@ -18,6 +27,7 @@ const Layout* ImposedPlan::layout_for(const Op& op) {
       } else {
         layout = parse_layout(decision.work, slot_names(op), mesh);
       }
+      if (layout) layout = turned(std::move(*layout), shift, plan_->ranks);
     }
   }
   if (!layout) return nullptr;

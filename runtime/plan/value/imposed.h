@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "runtime/plan/value/plan_value.h"
@@ -22,8 +22,11 @@ class Imposed {
   virtual ~Imposed() = default;
   [[nodiscard]] virtual const Mesh& mesh() const = 0;
   /// The layout of the operation's task space: output dimensions, then reduce labels (for a combination of partial
-  /// results: the layout of the result). Null if its site has no decision, or none valid for its dimensions.
-  [[nodiscard]] virtual const Layout* layout_for(const Op& op) = 0;
+  /// results: the layout of the result), the `execution`-th time its site is planned. Null if its site has no decision,
+  /// or none valid for its dimensions.
+  [[nodiscard]] virtual const Layout* layout_for(const Op& op, Index execution) = 0;
+  /// Ranks by which that layout is shifted from the site's first one (plan_value.h, Note [Turning decisions]).
+  [[nodiscard]] virtual Index shift_of(int site, Index execution) const = 0;
   /// The copy of the operation's output, or of the combination's if there are partial results; null if none.
   [[nodiscard]] virtual const KeptCopy* copy_of(const Op& op) = 0;
 };
@@ -34,13 +37,15 @@ class ImposedPlan : public Imposed {
   explicit ImposedPlan(std::shared_ptr<const PlanValue> plan) : plan_(std::move(plan)) {}
 
   [[nodiscard]] const Mesh& mesh() const override { return plan_->mesh; }
-  [[nodiscard]] const Layout* layout_for(const Op& op) override;
+  [[nodiscard]] const Layout* layout_for(const Op& op, Index execution) override;
+  [[nodiscard]] Index shift_of(int site, Index execution) const override;
   [[nodiscard]] const KeptCopy* copy_of(const Op& op) override;
 
  private:
   std::shared_ptr<const PlanValue> plan_;
-  std::map<std::pair<int, bool>, std::optional<Layout>> resolved_;  ///< by site, and whether it is a combination
-  std::map<int, std::optional<KeptCopy>> copies_;                   ///< by site
+  std::map<std::tuple<int, bool, Index>, std::optional<Layout>>
+      resolved_;                                   ///< by site, whether it is a combination, and shift
+  std::map<int, std::optional<KeptCopy>> copies_;  ///< by site
 };
 
 }  // namespace tdsl::plan

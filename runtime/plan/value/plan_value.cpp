@@ -143,6 +143,12 @@ int parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_
     copy.resize(readers);
     decision.copy = std::move(copy);
   }
+  if (const std::size_t turn = layouts.find(" turn "); turn != std::string::npos) {
+    Line ranks(std::string_view(layouts).substr(turn + 6), number);
+    decision.turn = ranks.number<Index>();
+    if (decision.turn < 1 || decision.turn >= plan.ranks || !ranks.ended()) line.fail("a turn is malformed");
+    layouts.resize(turn);
+  }
   const std::size_t arrow = layouts.find(" -> ");
   decision.work = layouts.substr(0, arrow);
   if (arrow != std::string::npos) decision.result = layouts.substr(arrow + 4);
@@ -225,6 +231,7 @@ std::string print(const PlanValue& plan) {
   for (const auto& [site, decision] : plan.at) {
     text += std::to_string(site) + ' ' + decision.kind + ' ' + quoted(decision.name) + ' ' + decision.work;
     if (!decision.result.empty()) text += " -> " + decision.result;
+    if (decision.turn > 0) text += " turn " + std::to_string(decision.turn);
     if (!decision.copy.empty()) {
       text += " keep " + decision.copy + " for";
       for (const int site : decision.readers) text += ' ' + std::to_string(site);

@@ -12,6 +12,13 @@
 
 namespace tdsl::plan {
 
+// Note [Turning decisions] A site has one decision. In a loop, execution k of the site (counted from 0 by the planner,
+// equally on all ranks) follows it with every rank replaced by (rank + turn k) mod ranks: schedules whose tasks move by
+// the same number of ranks from one level to the next keep their balance with a single line of text. Executions that
+// are equal modulo the number of ranks are one class: the planner memoizes its decisions per class. Only owners turn,
+// never cuts, so results have the same bits in every class, and a run that is resumed from a checkpoint may count from
+// 0 again.
+
 /// The decision for a site: layouts as text (layout.h), in the names of slot_names, so that they apply to every
 /// operation recorded there.
 struct Decision {
@@ -21,6 +28,7 @@ struct Decision {
   std::string result;          ///< of the output, if `work` splits reduce labels: where partial results are combined
   std::string copy;            ///< of a kept copy of the result; empty: none
   std::vector<int> readers{};  ///< sites that read the copy
+  Index turn = 0;              ///< ranks by which work and result move with every execution (Note [Turning decisions])
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 

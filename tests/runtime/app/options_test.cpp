@@ -243,6 +243,8 @@ TEST_CASE("sizes") {
 
 TEST_CASE("tiles") {
   CHECK(parse_tile("7", "x") == std::vector<std::int64_t>{7});
+  CHECK(parse_grid("16x1x1", "x") == std::vector<std::int64_t>{16, 1, 1});
+  for (const char* bad : {"", "x", "4x", "0x1", "4,1"}) CHECK_THROWS_AS((void)parse_grid(bad, "x"), RunError);
   for (const char* bad : {"", "0", "1,", ",1", "1,-2", "a", "1,1,1,1,1,1,1,1,1"}) {
     CHECK_THROWS_AS((void)parse_tile(bad, "x"), RunError);
   }

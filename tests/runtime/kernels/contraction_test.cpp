@@ -182,6 +182,40 @@ TEST_CASE("contraction kernel: every pattern of labels agrees with its definitio
   }
 }
 
+TEST_CASE("contraction kernel: matrices stored tile by tile are one product") {
+  std::mt19937 random(23);
+  using plan::at;
+  const auto start = [] { return plan::OpBuilder(plan::OpClass::kContraction, "C", 0, 0); };
+  struct Sizes {
+    Index tiles, edge;
+  };
+  // Around the size below which products of the tiles are computed; edges that are no multiples of panels.
+  for (const Sizes s : {Sizes{3, 5}, Sizes{9, 14}, Sizes{13, 10}, Sizes{5, 33}, Sizes{2, 80}, Sizes{17, 8}}) {
+    CAPTURE(s.tiles);
+    CAPTURE(s.edge);
+    const std::vector<Index> shape{s.tiles, s.tiles, s.edge, s.edge};
+    const Index n = s.tiles * s.edge;
+    auto tiles = start();
+    tiles.out("i", s.tiles).out("j", s.tiles).out("p", s.edge).out("q", s.edge);
+    tiles.reduce("k", s.tiles).reduce("l", s.edge);
+    tiles.read(0, {at(0), at(4), at(2), at(5)}).read(1, {at(4), at(1), at(5), at(3)});
+    check_contraction(random, tiles, shape, shape);
+    auto left_transposed = start();
+    left_transposed.out("i", s.tiles).out("j", s.tiles).out("p", s.edge).out("q", s.edge);
+    left_transposed.reduce("k", s.tiles).reduce("l", s.edge);
+    left_transposed.read(0, {at(4), at(0), at(5), at(2)}).read(1, {at(4), at(1), at(5), at(3)});
+    check_contraction(random, left_transposed, shape, shape);
+    auto plain_left = start();
+    plain_left.out("i", n).out("j", s.tiles).out("q", s.edge).reduce("k", s.tiles).reduce("l", s.edge);
+    plain_left.read(0, {at(0), at({{3, s.edge}, {4, 1}})}).read(1, {at(3), at(1), at(4), at(2)});
+    check_contraction(random, plain_left, {n, n}, shape);
+    auto plain_result = start();
+    plain_result.out("i", n).out("j", n).reduce("k", s.tiles).reduce("l", s.edge);
+    plain_result.read(0, {at(2), at(3), at(0)}).read(1, {at(2), at(1), at(3)});
+    check_contraction(random, plain_result, {s.tiles, s.edge, n}, {s.tiles, n, s.edge});
+  }
+}
+
 TEST_CASE("contraction kernel: a vector and short rows, in both orders, in memory of rows and of columns, with steps") {
   std::mt19937 random(11);
   const auto start = [] { return plan::OpBuilder(plan::OpClass::kContraction, "C", 0, 0); };

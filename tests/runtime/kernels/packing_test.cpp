@@ -59,6 +59,38 @@ void check_all_panels() {
   }
 }
 
+/// Rows and columns in tiles of `edge` x `edge`, stored one after the other.
+void check_panels_of_tiles(Index width, Index rows, Index k, Index edge) {
+  CAPTURE(width);
+  CAPTURE(rows);
+  CAPTURE(k);
+  CAPTURE(edge);
+  const Index across = (k + edge - 1) / edge, down = (rows + edge - 1) / edge;
+  std::vector<double> from(static_cast<std::size_t>(down * across * edge * edge));
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i + 1);
+  std::vector<Index> row, column;
+  for (Index i = 0; i < rows; ++i) row.push_back(i / edge * across * edge * edge + i % edge * edge);
+  for (Index l = 0; l < k; ++l) column.push_back(l / edge * edge * edge + l % edge);
+  const Index elements = rt::pack::elements(width, rows, k);
+  for (const bool transposed : {false, true}) {
+    const std::vector<Index>& down_panel = transposed ? column : row;
+    const std::vector<Index>& along_panel = transposed ? row : column;
+    if (transposed && rows != k) continue;
+    std::vector<double> to(static_cast<std::size_t>(elements) + 1, -1.0);
+    rt::pack::panels(width, rows, k, from.data(), rt::Axis(down_panel), rt::Axis(along_panel), to.data());
+    Index wrong = 0;
+    for (Index i = 0; i < elements / k; ++i) {
+      for (Index l = 0; l < k; ++l) {
+        const auto at = [](const std::vector<Index>& list, Index j) { return list[static_cast<std::size_t>(j)]; };
+        const double expected = i < rows ? from[static_cast<std::size_t>(at(down_panel, i) + at(along_panel, l))] : 0.0;
+        wrong += to[static_cast<std::size_t>(i / width * width * k + l * width + i % width)] == expected ? 0 : 1;
+      }
+    }
+    CHECK(wrong == 0);
+    CHECK(to.back() == -1.0);
+  }
+}
+
 struct Layout {
   Index row;
   Index column;
@@ -119,6 +151,16 @@ void check_products() {
 }
 
 }  // namespace
+
+TEST_CASE("packing: rows and columns in tiles") {
+  for (const Index width : {6, 8, 14}) {
+    for (const Index edge : {1, 4, 5, 14, 40}) {
+      check_panels_of_tiles(width, 31, 31, edge);
+      check_panels_of_tiles(width, width, 17, edge);
+      check_panels_of_tiles(width, 3 * width + 1, 1, edge);
+    }
+  }
+}
 
 TEST_CASE("panels hold the operand, and zeros where rows are missing") {
   check_all_panels<double>();

@@ -93,6 +93,14 @@ void check_matrix(std::mt19937_64& random, const TiledMatrix<T>& m) {
     NaiveMatrix<T> row;
     parts.row(i, segments).each([&](Index c, T value) { row[{i, c}] = value; });
     CHECK(without_zeros(row) == restricted(m.naive, {i, i + 1}, false));
+    const Interval columns = k % 2 == 0 ? Interval{j, j + 1} : random_interval(random, m.columns);
+    NaiveMatrix<T> part;
+    parts.row(i, segments).each(columns, [&](Index c, T value) {
+      CHECK((columns.lo <= c && c < columns.hi));
+      part[{i, c}] = value;
+    });
+    std::erase_if(row, [&](const auto& e) { return e.first.second < columns.lo || e.first.second >= columns.hi; });
+    CHECK(without_zeros(part) == without_zeros(row));
   }
   for (const Part& part : m.parts) {
     if (part.head == nullptr) continue;

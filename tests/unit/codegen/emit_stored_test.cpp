@@ -57,6 +57,19 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
                        "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), whole()}}, ");
 }
 
+TEST_CASE("codegen emit stored: a guard with both bounds of the column is a part of the row") {
+  const std::string text = emitted_stored(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) where eq(i, j) @0:4:1-4:2\noutput \"r\" "
+      "%8\n");
+  check_contains(text, "const Index j_begin = std::max<Index>(range_j.lo, i);");
+  check_contains_words(text, "row.each(Interval{j_begin, j_end}, [&](Index, double a) { total += a; });");
+  // One bound is tested per element.
+  const std::string below = emitted_stored(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) where lt(j, i) @0:4:1-4:2\noutput \"r\" "
+      "%8\n");
+  check_contains_words(below, "row.each([&](Index j, double a) { if (j < i) total += a; });");
+}
+
 TEST_CASE("codegen emit stored: with the transpose rows are reduced, and what lies along them is read once per row") {
   const std::string text = emitted_stored(
       "%8:f64[%1] \"r\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %5[i])) @0:4:1-4:2\noutput \"r\" "
@@ -88,6 +101,21 @@ TEST_CASE("codegen emit stored: a compressed result is put together row by row, 
   check_contains(text, "P.finish();");
   check_contains(text, ".stored_like(A.desc())");
   check_contains(text, "row.each([&](Index, double p) { total += p; });");
+}
+
+TEST_CASE("codegen emit stored: points with computed positions are assembled") {
+  const std::string text = emitted_stored(
+      "%8:i64[%0] \"p\" = input \"p\" @0:1:1-1:2\n"
+      "%9:f64[%0, compressed %1] \"K\" = compute [i in 0..%0] (%5[i]) left [%8[i], %8[i]] combine sum fill 0.0 "
+      "@0:4:1-4:2\n"
+      "%10:f64[%0, compressed %1] \"P\" = compute [i in 0..%0] (%5[i]) left [%8[i], 0] fill 0.0 @0:5:1-5:2\n"
+      "%11:f64 \"s\" = compute [] sum[i in 0..%0, j in 0..%1] (absent_mul(%9[i, j], %10[i, j])) @0:6:1-6:2\n"
+      "output \"s\" %11\n");
+  check_contains(text, "rt::AssembledTile<double> K(t);");
+  check_contains(text, "K.put({at0, at1}, x(i));");
+  check_contains(text, "K.finish<Combine::kSum>();");
+  check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=`\");");
+  check_contains(text, ".stored_assembled()");
 }
 
 TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") {

@@ -120,7 +120,11 @@ class StoredComputeWriter {
     }
   }
   std::string guard() {
-    switch (pick(5)) {
+    switch (pick(8)) {
+      // Parts of rows.
+      case 5: return "and(ne(%3[i, j], 0.0), eq(i, j))";
+      case 6: return "and(ne(%3[i, j], 0.0), and(le(sub(i, 1), j), le(j, add(i, 1))))";
+      case 7: return "and(eq(j, add(i, 1)), gt(%3[i, j], 0.5))";
       case 4: return "or(gt(%4[i, j], 0.5), lt(%3[i, j], 0.0))";
       case 0: return "ne(%3[i, j], 0.0)";
       case 1: return "and(gt(%3[i, j], 0.5), gt(%5[i], 0.0))";

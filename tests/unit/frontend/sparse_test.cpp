@@ -105,6 +105,35 @@ TEST_CASE("sparse: inferred storage") {
   CHECK(storage_of("var y = A; y[0, :] = x; output y;", "y") == "ds");
 }
 
+TEST_CASE("sparse: diagonals take the storage that they meet in sums") {
+  CHECK(storage_of("let y = A + eye(n, m);", "y") == "ds");
+  CHECK(storage_of("let y = 2.0 * eye(n, m) - A;", "y") == "ds");
+  CHECK(storage_of("let y = eye(n, m) + -eye(n, m) / 2.0 + A;", "y") == "ds");
+  CHECK(storage_of("let y[i, j] = (if i == j then x[j] else 0.0) - A[i, j];", "y") == "ds");
+  CHECK(storage_of("let y[i, j] = A[i, j] + (if i != j + 1 then 0.0 else D[i, j]);", "y") == "ds");
+  CHECK(storage_of("let y = A' @ A + 0.1 * eye(m);", "y") == "ds");
+  CHECK(storage_of("let y = eye(n, m);", "y") == "dd");
+  CHECK(storage_of("let y = D + eye(n, m);", "y") == "dd");
+  CHECK(storage_of("let y = A + eye(n, m) + D;", "y") == "dd");
+  CHECK(storage_of("let y = A + exp(eye(n, m));", "y") == "dd");
+  CHECK(storage_of("let y = max(A, eye(n, m));", "y") == "dd");
+  CHECK(storage_of("let y[i, j] = A[i, j] + (if 2 * i == j then 1.0 else 0.0);", "y") == "dd");
+  CHECK(storage_of("let I = eye(n, m);\nlet y = A + I;", "y") == "dd");
+  CHECK(storage_of("let I = sparse(eye(n, m));\nlet y = A + I;", "y") == "ds");
+  // Zeros of the sum are absent: they win as factors.
+  CHECK(same_floats(values_of("output y = (A + eye(n, m)) * D;"), {kInf, kInf, 0, kInf}));
+  CHECK(same_floats(values_of("output y = A + x[0] * eye(n, m);"), {kInf, 2, 0, kInf}));
+  CHECK(std::isnan(values_of("output y = (D - D) + x[0] * eye(n, m);")[1]));
+}
+
+TEST_CASE("sparse: products with a diagonal matrix are scalings") {
+  CHECK(same_floats(values_of("output y = D @ diag(x);"), {kInf, kInf, kInf, kInf}));
+  CHECK(same_floats(values_of("output y = diag(D[:, 0]) @ D;"), {kInf, kInf, kInf, kInf}));
+  CHECK(same_floats(values_of("output y = A @ diag(x);"), {0, 2, 0, 1}));
+  CHECK(same_floats(values_of("output y = diag(x)' @ x;"), {kInf, 1}));
+  CHECK(storage_of("let y = A @ diag(x);", "y") == "ds");
+}
+
 TEST_CASE("sparse: functions") {
   CHECK(storage_of("fn f(M: f64[n, m]) -> f64[n, m] { let P = M * 2.0; return P; }\nlet y = f(A);", "P") == "ds");
   CHECK(storage_of("fn f(M: f64[n, m]) -> f64[n, m] { let P = M * 2.0; return P; }\nlet y = f(D);", "P") == "dd");

@@ -131,6 +131,12 @@ TEST_CASE("storage: errors") {
   CHECK(storage_report("storage s(n) { stored[n]; to[i] = sum[k in 0..n](k + i); from[i] = i; }\nlet x: f64[3] storage "
                        "s(3) = ones(3);\nprint(sum(x));")
             .lines == Lines{"1:35: bad-storage"});
+  CHECK(storage_report(
+            "input p: i64[n];\nstorage s(n) { stored[n]; to[i] = p[i]; from[i] = p[i]; }\nlet x: f64[n] storage "
+            "s(n) = ones(n);\nprint(sum(x));")
+            .lines == Lines{"2:35: not-supported"});
+  CHECK(storage_report("storage s(n) { stored[n, sparse n]; to[i, j] = (i, j); from[i, j] = (i, j); }").lines ==
+        Lines{"1:33: syntax"});
   // The file has n (n + 1) / 2 elements, from which n cannot be inferred.
   CHECK(storage_report("storage s(n) { stored[n * n]; to[i, j] = i * n + j; from[k] = (k / n, k % n); }\ninput A: "
                        "f64[n, n] storage s(n);\nprint(sum(A));")

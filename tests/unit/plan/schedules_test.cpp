@@ -7,6 +7,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "runtime/check.h"
+#include "runtime/plan/region/plan_request.h"
 #include "runtime/plan/schedules/lshs.h"
 #include "runtime/plan/schedules/pattern.h"
 #include "runtime/plan/schedules/placed_tasks.h"
@@ -220,6 +222,7 @@ std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, co
   return {};
 }
 
+/// Those that `auto` chooses from.
 constexpr std::array kAll = {&schedules::kSearch, &schedules::kEinDecomp, &schedules::kPattern, &schedules::kLshs,
                              &schedules::kGreedy};
 
@@ -257,6 +260,107 @@ void compare(const std::string& name, const Region& region, Index ranks) {
 
 }  // namespace
 
+TEST_CASE("lshs: the user's grid of nodes") {
+  PlanInputs inputs = bytes_only(4, 1.2);
+  const Region region = product(4000, 4000, 4000);
+  const auto owners_of_A = [&](std::vector<Index> grid) {
+    inputs.node_grid = std::move(grid);
+    const Workflow workflow = scheduled_workflow(&schedules::kLshs, region, inputs);
+    return owners_of(workflow, 0);
+  };
+  CHECK(owners_of_A({4, 1}) == hierarchical_layout({4, 1}, {{4, 1}, 1}));
+  CHECK(owners_of_A({1, 4}) == hierarchical_layout({2, 3}, {{1, 4}, 1}));
+  inputs.node_grid = {2, 4};
+  CHECK(plan_program(region, inputs, &schedules::kLshs).refused ==
+        "lshs: --node-grid 2x4 has 8 nodes, but there are 4");
+}
+
+// --- loops -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("pattern: decisions in a loop turn with the level, as the workflow says") {
+  RegionWriter r({{'i', 700}, {'k', 700}, {'j', 700}});
+  const TensorId A = r.load("A", "ik"), B = r.load("B", "kj");
+  const int body = r.next_site();
+  const TensorId first = r.op("A", "ij", {{A, "ik"}, {B, "kj"}});
+  r.weigh(6, body);
+  const Region region = r.finish({r.op("A", "ij", {{first, "ik"}, {B, "kj"}})});
+  const PlanInputs inputs = tiled(7, {100});
+  Workflow workflow = workflow_of(region, inputs, {});
+  schedule_pattern(region, inputs, workflow);
+  const PlanValue plan = plan_of(region, inputs, workflow, "pattern");
+  CHECK(plan.at.at(body).work == "cyclic 7x7 on 2x3");
+  CHECK(plan.at.at(body).turn == 1);
+  CHECK(print(plan).find(" \"A\" cyclic 7x7 on 2x3 turn 1\n") != std::string::npos);
+  CHECK(parse_plan(print(plan)) == plan);
+  PlanInputs limited = inputs;
+  limited.window = Index{1} << 40;
+  CHECK(plan_of(region, limited, workflow, "pattern").at.at(body).turn == 0);
+  CHECK(plan_of(region, limited, workflow, "pattern").at.at(body).work == "cyclic 7x7 on 2x3 from 1");
+  Planner planner(inputs);
+  planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) (void)planner.plan({{region.ops[k].op}, {}});
+  std::vector<double> flops(7, 0);
+  TensorId now = A;
+  for (std::size_t t = 0; t < 7; ++t) {
+    Op op = region.ops[2].op;
+    op.reads.front().tensor = now;
+    now = op.outputs.front().id = 100 + static_cast<TensorId>(t);
+    for (const auto& planned : planner.plan({{op}, {}}).ops) {
+      if (planned->op.op_class != OpClass::kReduce) continue;
+      const Distribution& space = planned->plan.space;
+      for (Index rank = 0; rank < 7; ++rank) {
+        const Cost cost = cost_of(planned->op, planned->plan, planner.lookup(), rank, inputs.machine, inputs.threads);
+        flops[static_cast<std::size_t>(rank)] += cost.flops.hi;
+        if (t > 1) continue;  // beyond the survey
+        space.for_each_owned(rank, [&](const Coord& tile) {
+          CHECK(workflow.task(workflow.ops[2 + t].result[static_cast<std::size_t>(space.linear(tile))]).process ==
+                rank);
+        });
+      }
+    }
+  }
+  CHECK(planner.unplanned() == 0);
+  const double mean = std::accumulate(flops.begin(), flops.end(), 0.0) / 7;
+  for (const double mine : flops) CHECK(mine == doctest::Approx(mean));
+}
+
+TEST_CASE("layouts: a turned layout has the same blocks on other ranks") {
+  const Mesh mesh = meshes_of(7, 1).front();
+  const auto text = [&](const std::string& layout, Index shift) {
+    return text_of(turned(*parse_layout(layout, {"i", "j"}, mesh), shift, 7), {"i", "j"});
+  };
+  CHECK(text("cyclic 3x4 on 2x3 from 6", 2) == "cyclic 3x4 on 2x3 from 1");
+  CHECK(text("table 2x2: 0 6 3 0", 1) == "table 2x2: 1 0 4 1");
+  CHECK(text("home 6", 1) == "home 0");
+  CHECK(text("i:a", 1) == "i:a");
+  CHECK(text("everywhere", 1) == "everywhere");
+}
+
+// --- eindecomp -------------------------------------------------------------------------------------------------------
+
+TEST_CASE("eindecomp: partition vectors as decisions") {
+  PlanInputs inputs = bytes_only(4, 1.2);
+  // A long inner label: the vector cuts it, and the first caller of the block combines.
+  const Alternative inner = plan_by(schedules::kEinDecomp, product(40, 40000, 40), inputs);
+  CHECK(inner.plan->at.at(3).work == "cyclic 1x1x4 on 1x1x4");
+  CHECK(inner.plan->at.at(3).result == "home 0");
+  const Alternative long_inner = plan_by(schedules::kEinDecomp, product(4000, 6000, 2000), inputs);
+  CHECK(long_inner.plan->at.at(3).work == "cyclic 2x1x2 on 2x1x2");
+  CHECK(long_inner.plan->at.at(3).result == "cyclic 2x1 on 2x2");
+  const Alternative square = plan_by(schedules::kEinDecomp, product(4000, 4000, 4000), inputs);
+  CHECK(square.plan->at.at(3).work == "cyclic 2x2 on 2x2");
+  CHECK(square.plan->at.at(3).result == "");
+  const Alternative sqrt = plan_by(schedules::kSqrt, product(4000, 4000, 4000), inputs);
+  CHECK(sqrt.plan->at.at(3).work == "cyclic 2x2 on 2x2");
+  // A power of two of seven ranks, and whole tiles.
+  inputs.ranks = 7;
+  inputs.tile = {1000};
+  const Region region = product(3000, 3000, 3000);
+  const PlanValue plan = *plan_by(schedules::kEinDecomp, region, inputs).plan;
+  CHECK(plan.ranks == 7);
+  CHECK(not_as_planned(region, inputs, plan) == "");
+}
+
 TEST_CASE("schedules: every plan is realised as it says, and the cheapest that fits is chosen") {
   compare("newton", newton(20000, 32, 5), 4);
   compare("newton", newton(20000, 32, 5), 12);
@@ -270,7 +374,7 @@ TEST_CASE("schedules: every plan is realised as it says, and the cheapest that f
   compare("transformer", transformer(256, 128, 4, 32, 512), 4);
 }
 
-TEST_CASE("schedules: what cannot be applied leaves every operation to itself, and says why") {
+TEST_CASE("schedules: what cannot be applied is refused, and what can runs") {
   PlanInputs inputs = bytes_only(4, 1.2);
   inputs.tile = {8};
   const Region region = product(1000, 1000, 1000);
@@ -280,35 +384,54 @@ TEST_CASE("schedules: what cannot be applied leaves every operation to itself, a
   CHECK(all.left_out[1].starts_with("lshs: the task workflow has more than 2000 tasks"));
   CHECK(all.refused == "");
   CHECK(all.alternatives.size() == 3);
-  const auto refused = [](const Region& of, const PlanInputs& with, const Schedule* schedule) {
-    const ProgramPlans plans = plan_program(of, with, schedule);
-    REQUIRE(!plans.alternatives.empty());
-    CHECK(plans.alternatives.front().name == (plans.refused.empty() ? schedule->name : "greedy"));
-    CHECK((plans.alternatives.front().plan == nullptr) == (plans.alternatives.front().name == "greedy"));
-    return plans.refused;
-  };
   for (const Schedule* schedule : {&schedules::kPattern, &schedules::kLshs}) {
     CHECK_THROWS_AS((void)plan_by(*schedule, region, inputs), NoPlan);
-    CHECK(refused(region, inputs, schedule) ==
+    const ProgramPlans plans = plan_program(region, inputs, schedule);
+    CHECK(plans.alternatives.empty());
+    CHECK(plans.refused ==
           std::string(schedule->name) + ": the task workflow has more than 1000000 tasks; a larger --tile gives fewer");
+    PlanRequest request;
+    request.schedule = schedule;
+    CHECK_THROWS_AS((void)plans_for(region, inputs, request), tdsl::rt::RunError);
   }
+  // More than a rank's share is not too much, and neither is more than --memory: whether that suffices is decided with
+  // tensors on disk in view.
   const Region network = network_step(200, 160, 2000, 10);
   inputs = bytes_only(4, 1.2);
-  CHECK(refused(network, inputs, &schedules::kLshs).find("more than the ") != std::string::npos);
-  CHECK(refused(network, inputs, &schedules::kPattern) == "");
-  // Steps count as well, with the greedy plan's memory and window.
-  const Alternative greedy = plan_by(schedules::kGreedy, network, inputs);
-  inputs.share_cap = 1e9;
-  CHECK(refused(network, inputs, &schedules::kLshs) == "");
-  inputs.window = greedy.price.largest_step / 4;
-  inputs.window = plan_by(schedules::kGreedy, network, inputs).price.largest_step;
-  const Alternative lshs = plan_by(schedules::kLshs, network, inputs);
-  CHECK(lshs.fits == (lshs.price.largest_step <= inputs.window));
-  inputs.window = 0;
-  inputs.memory = Index{1} << 30;
-  inputs.memory = static_cast<Index>(plan_by(schedules::kGreedy, network, inputs).price.needed_bytes);
-  CHECK(refused(network, inputs, &schedules::kGreedy) == "");
-  CHECK(refused(network, inputs, &schedules::kLshs).ends_with(" of --memory"));
+  const auto chosen = [&](const Schedule* schedule) {
+    const ProgramPlans plans = plan_program(network, inputs, schedule);
+    REQUIRE(!plans.alternatives.empty());
+    CHECK(plans.refused == "");
+    CHECK(plans.alternatives.front().name == schedule->name);
+    return plans.alternatives.front();
+  };
+  const Alternative lshs = chosen(&schedules::kLshs);
+  CHECK(lshs.held_bytes > memory_limit(network, inputs));
+  CHECK(lshs.plan != nullptr);
+  CHECK(excess_of(lshs, inputs) == 0);
+  for (const Schedule* schedule : {&schedules::kPattern, &schedules::kSearch, &schedules::kEinDecomp})
+    CHECK(chosen(schedule).plan != nullptr);
+  inputs.memory = Index{1} << 20;
+  CHECK(excess_of(chosen(&schedules::kLshs), inputs) > 0);
+}
+
+TEST_CASE("schedules: a requested schedule of tasks cuts smaller blocks to fit a limit") {
+  // Of the eight blocks of A and B the first of seven ranks loads two, and of C it computes two: three quarters of a
+  // matrix together.
+  PlanInputs inputs = bytes_only(7, 1.2);
+  const Region region = product(7000, 7000, 7000);
+  inputs.memory = Index{1} << 40;
+  const Alternative coarse = plan_by(schedules::kPattern, region, inputs);
+  const std::size_t tasks = scheduled_workflow(&schedules::kPattern, region, inputs).tasks.size();
+  CHECK(coarse.price.peak_bytes == 0.75 * 8 * 7000 * 7000);
+  inputs.memory = static_cast<Index>(0.9 * coarse.held_bytes);
+  const Alternative fine = plan_by(schedules::kPattern, region, inputs);
+  CHECK(fine.fits);
+  CHECK(fine.held_bytes <= static_cast<double>(inputs.memory));
+  CHECK(scheduled_workflow(&schedules::kPattern, region, inputs).tasks.size() > tasks);
+  // --tile is kept.
+  inputs.tile = {3500};
+  CHECK(plan_by(schedules::kPattern, region, inputs).held_bytes > static_cast<double>(inputs.memory));
 }
 
 TEST_CASE("schedules: the one that was asked for comes first, the others behind it") {
@@ -316,7 +439,7 @@ TEST_CASE("schedules: the one that was asked for comes first, the others behind 
   for (const Schedule* schedule : kAll) {
     CAPTURE(schedule->name);
     const ProgramPlans plans = plan_program(newton(2000, 32, 5), inputs, schedule, Compare::kAll);
-    REQUIRE(plans.alternatives.size() == kAll.size());
+    REQUIRE(plans.alternatives.size() == all_schedules().size());
     CHECK(plans.alternatives.front().name == schedule->name);
     CHECK(plan_program(newton(2000, 32, 5), inputs, schedule).alternatives.size() == 1);
   }
@@ -339,7 +462,7 @@ TEST_CASE("schedules: nothing to sum, and nothing at all") {
 TEST_CASE("schedules: names") {
   for (const Schedule* schedule : all_schedules()) CHECK(schedule_named(schedule->name) == schedule);
   CHECK(schedule_named("random") == nullptr);
-  CHECK(schedule_names() == "auto, search, eindecomp, pattern, lshs, greedy");
+  CHECK(schedule_names() == "auto, search, eindecomp, sqrt, pattern, lshs, greedy");
 }
 
 TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is not taken") {
@@ -362,8 +485,8 @@ TEST_CASE("schedules: one rank has nothing to decide, and --reproducible keeps t
   inputs.reproducible = true;
   for (const Schedule* schedule : std::initializer_list<const Schedule*>{nullptr, &schedules::kPattern}) {
     const ProgramPlans plans = plan_program(product(100, 100, 100), inputs, schedule);
-    REQUIRE(plans.alternatives.size() == 1);
-    CHECK(plans.alternatives.front().plan == nullptr);
+    REQUIRE(plans.alternatives.size() == (schedule == nullptr ? 1 : 0));
+    if (schedule == nullptr) CHECK(plans.alternatives.front().plan == nullptr);
     CHECK((plans.refused == "") == (schedule == nullptr));
   }
 }

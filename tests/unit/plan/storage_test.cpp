@@ -386,3 +386,31 @@ TEST_CASE("storage: a compressed result is as large as its bounds allow, tile by
       .stored_within(std::vector{from(1, 1, 0), up_to(1, 1, 0)});
   CHECK(limited.op().outputs.front().stored.hi == n);
 }
+
+TEST_CASE("plan storage: a list has 16 bytes per entry of a matrix, and all entries of a part may be in one tile") {
+  TensorDesc lists;
+  lists.shape = {4, 100, 100};
+  lists.storage = entry_lists(2);
+  lists.stored = {0, 1000, 1000};
+  Box box;
+  box.rank = 3;
+  box[0] = {1, 2};
+  box[1] = {25, 50};
+  box[2] = {0, 100};
+  CHECK(lists.block_bytes(box) == Estimate{0, 128 + 16 * 62.5, 128 + 16 * 250});
+  // More entries than elements.
+  box[1] = {0, 1};
+  box[2] = {0, 1};
+  CHECK(lists.block_bytes(box).hi == 128 + 16 * 250);
+  CHECK(lists.bytes() == 128 + 16 * 1000);
+  CHECK(entry_bytes(3) == 24);
+}
+
+TEST_CASE("plan storage: an assembly stores at most an element per point, in whole rows") {
+  OpBuilder op(OpClass::kReduce, "K", 1, 1);
+  op.reduce("e", 500).write({1000, 1000}, {{kAnyLabel, 1, 0}, {kAnyLabel, 1, 0}}).combine(Combine::kSum);
+  op.flops(1).stored_assembled();
+  CHECK(assembles(op.op()));
+  CHECK(op.op().is_uncut(1));
+  CHECK(op.op().outputs.front().stored == Estimate{0, 500, 500});
+}

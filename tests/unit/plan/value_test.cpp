@@ -94,6 +94,18 @@ TEST_CASE("plan value: a printed plan is read back unchanged, and imposed it is 
   }
 }
 
+TEST_CASE("plan value: decisions that turn") {
+  const std::string head = "tdsl plan 1\nprogram \"p\" region 0 ranks 4 schedule pattern\nmesh a:4/1\n";
+  const std::string line = "3 reduce \"C\" cyclic 2x2x2 on 1x2x2 -> home 0 turn 3 keep everywhere for 4\n";
+  const PlanValue plan = parse_plan(head + line);
+  CHECK(plan.at.at(3).turn == 3);
+  CHECK(plan.at.at(3).result == "home 0");
+  CHECK(plan.at.at(3).copy == "everywhere");
+  CHECK(print(plan) == head + line);
+  for (const char* turn : {"0", "4", "-1", "x", "1 2"})
+    CHECK_THROWS((void)parse_plan(head + "3 reduce \"C\" home 0 turn " + turn + "\n"));
+}
+
 TEST_CASE("plan value: files that are no plan of the program are refused with their line") {
   const Region region = sum_and_product(4000, 16);
   const PlanInputs inputs = bytes_only(4, 2);

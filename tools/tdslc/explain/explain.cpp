@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/app/options/machine_file.h"
+#include "runtime/app/run/fitting_start.h"
 #include "runtime/app/session/entry_memory.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
@@ -58,6 +59,7 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
   add("--memory", line.memory);
   add("--window", line.window);
   add("--schedule", line.schedule);
+  add("--node-grid", line.node_grid);
   if (line.threads) add("--threads", std::to_string(*line.threads));
   add("--plan", line.plan);
   add("--use-plan", line.use_plan);
@@ -190,9 +192,11 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   inputs.settle_nodes();
   inputs.threads = options.threads.value_or(1);
   inputs.tile = options.tile;
+  inputs.node_grid = options.node_grid;
   inputs.memory = options.memory_bytes.value_or(0);
   request.memory_text = options.memory_text;
   inputs.window = options.window_bytes.value_or(0);
+  request.window_text = options.window_text;
   inputs.reproducible = options.reproducible;
   request.plan = plan_request_of(options, front.graph.name);
   request.spill = options.spill != "none";
@@ -201,7 +205,9 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   request.why = line.why;
   request.predictions = options.plan_file.has_value();
   request.time_plan = line.time_plan;
-  request.plan.always = options.save_plan_file || line.dot || !line.why.empty();
+  request.paper_costs = !line.costs.empty();
+  request.plan.always = options.save_plan_file || line.dot || !line.why.empty() || request.paper_costs;
+  if (request.paper_costs && inputs.ranks == 1) throw UsageError("--costs: one rank receives nothing; give -n");
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;
@@ -251,9 +257,27 @@ struct Written {
   std::string save_plan, plan;
 };
 
+/// A requested schedule that exceeds --memory or --window is an error, as in a run.
+void check_limits(const ReportRequest& request, const PlanReport& report, const codegen::OperationProgram& operations) {
+  const plan::Schedule* const schedule = request.plan.schedule;
+  if (schedule == nullptr || !schedule->whole || request.inputs.ranks == 1) return;
+  const auto file = static_cast<std::size_t>(report.memory.line >> rt::kLineBits);
+  if (!report.fits)
+    throw rt::RunError({operations.files.at(file), rt::line_in(report.memory.line)},
+                       rt::too_little_memory(report.memory, report.memory_limit, request.memory_text) +
+                           rt::other_schedules(request.plan),
+                       rt::ExitCode::kUsage);
+  const plan::Index window = request.inputs.window;
+  if (window > 0 && report.largest_step > window)
+    throw rt::RunError(
+        rt::too_small_window(report.largest_step, window, request.window_text) + rt::other_schedules(request.plan),
+        rt::ExitCode::kUsage);
+}
+
 std::string answer_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
                       const ReportRequest& request, const Written& files) {
   PlanReport report = make_report(operations, request);
+  check_limits(request, report, operations);
   if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
   if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
   for (const std::string& text : request.reading) report.notes.push_back({ir::SourceRange{}, text});

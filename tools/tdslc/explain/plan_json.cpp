@@ -117,6 +117,7 @@ std::string json_of(const PlanReport& report, const Front& front) {
   if (report.planning_seconds) all["planning_seconds"] = *report.planning_seconds;
   if (!report.alternatives.empty()) all["schedule"] = report.alternatives.front().name;
   if (report.whole) all["whole"] = whole_of(report);
+  if (!report.paper_costs.empty()) all["paper_costs"] = report.paper_costs;
   if (report.why) all["values"] = json_of_why(*report.why);
   if (report.memory.bytes > 0) {
     all["memory"] = {{"needed_bytes", report.memory.bytes},

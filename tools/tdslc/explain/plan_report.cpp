@@ -6,12 +6,14 @@
 #include <ctime>
 
 #include "runtime/app/report/statistics_text.h"
+#include "runtime/check.h"
 #include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/region/memory_need.h"
 #include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
 #include "runtime/record/planning_sink.h"
 #include "runtime/record/start.h"
+#include "tools/tdslc/explain/paper_costs_text.h"
 
 namespace tdsl::tools {
 
@@ -69,9 +71,8 @@ class Reporter : public record::PlanningSink {
     }
     report_.found = plans.note;
     report_.alternatives = std::move(plans.alternatives);
-    for (const std::string& none : plans.left_out) {
-      if (none != plans.refused) note({}, "no plan by " + none);
-    }
+    for (const std::string& none : plans.left_out) note({}, "no plan by " + none);
+    if (request_.paper_costs) region_ = std::move(start.region);
     if (start.plan != nullptr && !start.plan->at.empty()) impose(std::make_unique<plan::ImposedPlan>(start.plan));
   }
 
@@ -80,6 +81,9 @@ class Reporter : public record::PlanningSink {
     report_.largest_step = planner().largest_step();
     report_.memory = planner().needed_memory();
     if (!predictions_.empty()) report_.predictions = predictions_text();
+    if (region_ && !report_.alternatives.empty())
+      report_.paper_costs =
+          paper_costs_text(*region_, request_.inputs, report_.alternatives.front(), received_by_site());
     return std::move(report_);
   }
 
@@ -104,6 +108,14 @@ class Reporter : public record::PlanningSink {
       }
     }
     return rt::statistics_text(run, ranks, predictions_.front(), {false, false});
+  }
+
+  /// Bytes that the busiest rank receives per execution, by site.
+  [[nodiscard]] std::map<int, double> received_by_site() const {
+    std::map<int, double> received;
+    for (const PlanRow& row : report_.rows)
+      received[row.site] += row.summary.max_bytes / static_cast<double>(std::max<std::int64_t>(row.times, 1));
+    return received;
   }
 
   [[nodiscard]] const std::shared_ptr<const plan::PlanValue>& chosen_plan() const {
@@ -258,6 +270,7 @@ class Reporter : public record::PlanningSink {
   std::vector<plan::ResidentBytes> resident_;
   std::vector<rt::Predictions> predictions_;  ///< per rank, if requested
   std::optional<record::BaselineSink> baseline_;
+  std::optional<plan::Region> region_;  ///< for the papers' costs
 };
 
 }  // namespace
@@ -308,7 +321,9 @@ bool fits_on(const codegen::OperationProgram& program, ReportRequest request, st
   try {
     static_cast<void>(report_of(program, request));
     return true;
-  } catch (const Misfit&) { return false; }
+  } catch (const Misfit&) { return false; } catch (const rt::RunError&) {
+    return false;  // the requested schedule has no plan for these ranks
+  }
 }
 
 /// The smallest larger number of ranks on which the program fits. Nodes remain full.
@@ -361,6 +376,7 @@ PlanReport make_report(const codegen::OperationProgram& program, const ReportReq
     if (request.why.empty()) report.enough_ranks = enough_ranks(program, request, misfit.need);
     for (ReportRequest more = request; true;) {
       more.inputs.memory = report.memory.bytes;
+      more.plan.compare = false;
       try {
         static_cast<void>(report_of(program, more));
         return report;

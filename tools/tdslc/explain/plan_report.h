@@ -71,6 +71,7 @@ struct PlanReport {
       enough_ranks;                  ///< if the program does not fit: the smallest sufficient number of ranks found
   std::string found;                 ///< how the chosen plan was found
   plan::PlanValue plan;              ///< the chosen plan, for --save-plan
+  std::string paper_costs;           ///< if requested (paper_costs_text.h)
   std::string predictions;           ///< of all ranks, in the format of executables
   std::vector<RankReport> per_rank;  ///< the requested ranks
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
@@ -80,9 +81,11 @@ struct ReportRequest {
   plan::PlanInputs inputs;
   plan::PlanRequest plan;
   std::string memory_text;   ///< --memory as given
+  std::string window_text;   ///< --window as given
   std::string why;           ///< name or number of a site whose candidate values are requested
   bool predictions = false;  ///< as text, for `tdslc compare`
   bool time_plan = false;
+  bool paper_costs = false;
   codegen::WalkRequest walk;
   bool saves = false;  ///< the run would save or resume from checkpoints
   bool spill = true;   ///< tensors may be stored on disk or in their files

@@ -161,7 +161,7 @@ std::string text_of(const PlanReport& report, const CommandLine& line, const Fro
   std::string text =
       fmt::format("{} on {} ranks{} with {} threads each{}, plan {:016x}{}\n", line.program, report.ranks, per_node,
                   report.threads, mesh_of(report), report.plan_hash, schedule_of(report));
-  text += totals_of(report) + rows_of(report);
+  text += totals_of(report) + rows_of(report) + report.paper_costs;
   for (const RankReport& r : report.per_rank) {
     text += fmt::format("rank {}: {} tasks, {} messages, {} received, {}flops, peak {}", r.rank,
                         human_count(static_cast<double>(r.tasks)), human_count(static_cast<double>(r.messages)),

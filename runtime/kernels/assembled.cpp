@@ -1,0 +1,95 @@
+#include "runtime/kernels/assembled.h"
+
+#include <cstring>
+
+#include "runtime/check.h"
+
+namespace tdsl::rt {
+
+template <class T>
+void AssembledTile<T>::append(const BlockPart& block) {
+  if (block.data == nullptr) return;
+  const std::span<const std::byte> entries =
+      sparse::entries_in(*reinterpret_cast<const sparse::BlockHead*>(block.data), form_);
+  const int parts = block.box.rank - box_.rank;
+  std::array<Index, plan::kMaxRank> shift{};
+  bool same = true;
+  for (int d = 0; d < box_.rank; ++d) {
+    shift[plan::idx(d)] = block.box[parts + d].lo - box_[d].lo;
+    same = same && block.box[parts + d] == box_[d];
+  }
+  if (same) {
+    if (!entries.empty()) std::memcpy(entries_.append(entries.size()), entries.data(), entries.size());
+    return;
+  }
+  for (std::size_t k = 0; k < entries.size(); k += form_.bytes()) {
+    std::array<Index, plan::kMaxRank> at{};
+    bool inside = true;
+    for (int d = 0; d < box_.rank; ++d) {
+      at[plan::idx(d)] = form_.coordinate(entries.data() + k, d) + shift[plan::idx(d)];
+      inside = inside && 0 <= at[plan::idx(d)] && at[plan::idx(d)] < box_[d].size();
+    }
+    if (!inside) continue;
+    std::byte* const entry = entries_.append(form_.bytes());
+    std::memcpy(entry, entries.data() + k, form_.bytes());
+    for (int d = 0; d < box_.rank; ++d) form_.set_coordinate(entry, d, at[plan::idx(d)]);
+  }
+}
+
+template <class T>
+void AssembledTile<T>::keep_entries() {
+  const std::span<const std::byte> entries = entries_.bytes();
+  const sparse::BlockHead head =
+      sparse::entry_block_head(form_, element_type_of<T>, static_cast<Index>(entries.size() / form_.bytes()));
+  std::byte* const to = t_.sink().begin(head.bytes);
+  std::memcpy(to, &head, sizeof head);
+  std::memcpy(to + sizeof head, entries.data(), entries.size());
+}
+
+namespace {
+
+template <class T, plan::Combine kCombine>
+void assemble_parts(const TaskArgs& t) {
+  AssembledTile<T> tile(t);
+  for (const BlockPart& part : t.inputs[0].parts) tile.append(part);
+  tile.template finish<kCombine>();
+}
+
+template <class T>
+Kernel assembled_from(plan::Combine combine) {
+  using plan::Combine;
+  if constexpr (std::is_same_v<T, bool>) {
+    switch (combine) {
+      case Combine::kAny:
+      case Combine::kMax: return assemble_parts<bool, Combine::kAny>;
+      case Combine::kAll:
+      case Combine::kMin:
+      case Combine::kProd: return assemble_parts<bool, Combine::kAll>;
+      default: TDSL_CHECK(false, "bools combine by any, all, min or max");
+    }
+  } else {
+    switch (combine) {
+      case Combine::kSum: return assemble_parts<T, Combine::kSum>;
+      case Combine::kProd: return assemble_parts<T, Combine::kProd>;
+      case Combine::kMin: return assemble_parts<T, Combine::kMin>;
+      case Combine::kMax: return assemble_parts<T, Combine::kMax>;
+      default: TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Kernel assembled_kernel(plan::Combine combine, ElementType type) {
+  return visit_element_type(type,
+                            [&](auto tag) -> Kernel { return assembled_from<typename decltype(tag)::type>(combine); });
+}
+
+#define TDSL_INSTANTIATE(enumerator, T, ...)                \
+  template void AssembledTile<T>::append(const BlockPart&); \
+  template void AssembledTile<T>::keep_entries();
+TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
+#undef TDSL_INSTANTIATE
+
+}  // namespace tdsl::rt
