@@ -1,6 +1,8 @@
 #include "runtime/plan/steps/step_fit.h"
 
 #include <algorithm>
+#include <functional>
+#include <tuple>
 #include <vector>
 
 #include "runtime/plan/space/block_map.h"
@@ -9,8 +11,13 @@ namespace tdsl::plan {
 
 // Note [Window] The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile)
 // or, together with assembled operands, the whole window if the user has set it. First the panels get thinner: no byte
-// is fetched twice. Then output tiles are grouped into super-blocks, which fetches some boxes again; the cost model
-// accounts for that.
+// is fetched twice. Then output tiles are grouped into super-blocks, along the dimensions where that shrinks steps.
+// Finally operands of which several super-blocks need the same boxes are kept (OpPlan::kept) as far as they fit. The
+// others are fetched again; the cost model accounts for that.
+//
+//     P[i, a] = sum[j](W[i, j] * V[j, a]) + U[i, a], W compressed and local, super-blocks of rows i:
+//     V is the same for all of them, each needs all of V in one step anyway, so V is kept at no cost;
+//     U differs, and a step holds the rows of U that its super-block needs.
 
 namespace {
 
@@ -22,6 +29,19 @@ class StepFit {
   StepFit(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs)
       : op_(op), plan_(plan), tensors_(tensors), limit_(limit), inputs_(inputs), largest_(largest_step()) {}
 
+  void run() {
+    if (largest_ <= limit_) return;
+    if (!plan_.kept.empty()) {
+      plan_.kept.clear();
+      largest_ = largest_step();
+    }
+    // Thinner panels change the summation order.
+    if (!inputs_.reproducible) thinner_panels();
+    super_blocks();
+    keep_operands();
+  }
+
+ private:
   void thinner_panels() {
     for (bool changed = true; changed && largest_ > limit_;) {
       changed = false;
@@ -32,19 +52,64 @@ class StepFit {
   void super_blocks() {
     if (op_.shape.empty()) return;
     const std::vector<Index> most = most_tiles();
-    const auto current = [&](std::size_t d) { return plan_.super_block[d] > 0 ? plan_.super_block[d] : most[d]; };
+    std::vector<bool> helps(most.size(), true);
     while (largest_ > limit_) {
-      std::size_t widest = 0;
-      for (std::size_t d = 1; d < most.size(); ++d) {
-        if (current(d) > current(widest)) widest = d;
+      std::size_t widest = most.size();
+      Index edge = 1;
+      for (std::size_t d = 0; d < most.size(); ++d) {
+        const Index current = plan_.super_block[d] > 0 ? plan_.super_block[d] : most[d];
+        if (helps[d] && current > edge) widest = d, edge = current;
       }
-      if (current(widest) <= 1) break;
-      plan_.super_block[widest] = (current(widest) + 1) / 2;
-      largest_ = largest_step();
+      if (widest == most.size()) break;
+      helps[widest] = halve_super_blocks(widest, edge);
     }
   }
 
- private:
+  /// Halves the super-blocks along a dimension until the largest step shrinks. Without such a size nothing changes.
+  bool halve_super_blocks(std::size_t d, Index edge) {
+    const Index old = plan_.super_block[d];
+    // A limit that the user has not set is not worth many super-blocks.
+    const double least_gain = inputs_.window > 0 || inputs_.memory > 0 ? 0 : (largest_ - limit_) / 16;
+    while (edge > 1) {
+      edge = (edge + 1) / 2;
+      plan_.super_block[d] = edge;
+      const double now = largest_step();
+      if (now < largest_ - least_gain) {
+        largest_ = now;
+        return true;
+      }
+    }
+    plan_.super_block[d] = old;
+    return false;
+  }
+
+  /// Keeps operands, the largest first, if ranks receive less that way and steps, perhaps of smaller super-blocks, fit
+  /// as well as before.
+  void keep_operands() {
+    if (std::ranges::all_of(plan_.super_block, [](Index edge) { return edge <= 0; })) return;
+    std::vector<TensorId> operands;
+    for (const Access& access : op_.reads) {
+      const bool listed = std::ranges::find(operands, access.tensor) != operands.end();
+      if (!listed && tensors_(access.tensor).housing.home == Home::kMemory) operands.push_back(access.tensor);
+    }
+    std::ranges::stable_sort(operands, std::ranges::greater(), [&](TensorId id) { return tensors_(id).desc.bytes(); });
+    for (const TensorId id : operands) {
+      const auto old = std::tuple(plan_.kept, plan_.super_block, largest_);
+      const double before = received(), most = std::max(limit_, largest_);
+      plan_.kept.resize(op_.reads.size(), false);
+      for (std::size_t a = 0; a < op_.reads.size(); ++a) {
+        if (op_.reads[a].tensor == id) plan_.kept[a] = true;
+      }
+      largest_ = largest_step();
+      super_blocks();
+      if (largest_ > most || received() >= before) std::tie(plan_.kept, plan_.super_block, largest_) = old;
+    }
+  }
+
+  [[nodiscard]] double received() const {
+    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample).mean_bytes;
+  }
+
   /// Assembled operands count if the user limits a step with --window; --memory adds them itself.
   [[nodiscard]] double largest_step() const {
     if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
@@ -161,10 +226,7 @@ Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, co
 
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
   if (inputs.window == 0 && is_small(op, tensors, limit)) return;
-  StepFit fit(op, plan, tensors, limit, inputs);
-  // Thinner panels change the summation order.
-  if (!inputs.reproducible) fit.thinner_panels();
-  fit.super_blocks();
+  StepFit(op, plan, tensors, limit, inputs).run();
 }
 
 }  // namespace tdsl::plan

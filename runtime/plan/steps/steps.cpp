@@ -376,7 +376,8 @@ void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index ow
   const std::vector<Access>& reads = space_.op().reads;
   bool kept = false;
   for (std::size_t a = 0; a < reads.size(); ++a) kept = kept || (reads[a].tensor == tensor && keep[a]);
-  step.fetch.push_back({piece, owner, tensors_(tensor).desc.block_bytes(piece.box), kept});
+  const bool stays = space_.plan().keeps(space_.op(), tensor);
+  step.fetch.push_back({piece, owner, tensors_(tensor).desc.block_bytes(piece.box), kept, stays});
   step.fetch_bytes += step.fetch.back().bytes;
 }
 
@@ -385,7 +386,7 @@ bool StepCursor::next(Step& step) {
   while (tiles_.empty() || panel_ == space_.panels()) {
     if (++super_block_ >= super_blocks_) return false;
     panel_ = 0;
-    fetched_.clear();
+    std::erase_if(fetched_, [this](const Piece& p) { return !space_.plan().keeps(space_.op(), p.tensor); });
     begin_super_block();
   }
   step.super_block = super_block_;

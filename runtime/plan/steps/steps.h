@@ -13,7 +13,8 @@
 // Steps. A rank's owned output tiles are cut into super-blocks; the steps of a super-block are the reduce tiles
 // (panels) in row-major order, in small products starting cyclically from another panel. A step is identified by
 // (super-block, panel); no task of a step needs a result of another task of the same step on another rank. Remote boxes
-// are listed in the first step of the super-block that needs them and kept until the last.
+// are listed in the first step of the super-block that needs them and kept until the last; those of kept operands
+// (OpPlan::kept) in the first step of the operation.
 
 namespace tdsl::plan {
 
@@ -45,6 +46,7 @@ struct Fetch {
   Estimate bytes;
   bool keep =
       false;  ///< true: kept until the super-block ends, because later panels use it; false: only this step uses it
+  bool stays = false;  ///< true: kept until the operation's last step
 };
 
 /// The part of `within`, a box of the operand, that a task with these label intervals accesses (the hull, in each
@@ -88,7 +90,7 @@ class TaskSpace {
   [[nodiscard]] bool kept_across_panels(const Access& access) const;
 
   /// The inverse map: calls f(requesting rank, piece, times) for every remote request for a piece of this block of
-  /// `tensor`; `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece
+  /// `tensor`; `times` counts super-blocks that fetch it. Requests of one rank and super-block for the same piece
   /// are merged. `me`, an owner of the block, is excluded, as are ranks that read from another owner's copy.
   void for_each_request(TensorId tensor, const Coord& block, Index me,
                         const std::function<void(Index, const Piece&, Index)>& f) const;
@@ -160,7 +162,7 @@ class StepCursor {
   Index panel_ = 0;  ///< position in the order of this super-block's panels
   Index first_panel_ = 0;
   std::vector<Index> tiles_;
-  std::unordered_set<Piece, PieceHash> fetched_;  ///< pieces of the current super-block already listed
+  std::unordered_set<Piece, PieceHash> fetched_;  ///< listed pieces of this super-block and of kept operands
 };
 
 }  // namespace tdsl::plan
