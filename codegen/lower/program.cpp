@@ -14,6 +14,7 @@
 #include "codegen/lower/routine.h"
 #include "codegen/lower/serial_loop.h"
 #include "codegen/operations/builder.h"
+#include "codegen/operations/host_values.h"
 #include "codegen/operations/releases.h"
 #include "codegen/operations/verify.h"
 #include "codegen/walk/knowledge.h"

@@ -18,6 +18,6 @@ namespace tdsl::codegen {
 [[nodiscard]] bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::vector<bool>& host);
 
 /// Values that the loop uses and does not define, in numerical order.
-[[nodiscard]] std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop);
+[[nodiscard]] std::set<ir::ValueId> outer_values(const ir::Program& program, const ir::Node& loop);
 
 }  // namespace tdsl::codegen

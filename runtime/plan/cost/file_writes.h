@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/plan/space/distribution.h"
+
 namespace tdsl::plan {
 
 /// Number of contiguous pieces that a rank's tiles occupy in a file in C order, each tile counted separately. In closed
