@@ -63,6 +63,7 @@ void add_counts(SiteNumbers& sum, const SiteNumbers& n) {
       &SiteNumbers::flops,          &SiteNumbers::tasks,           &SiteNumbers::kernels,
       &SiteNumbers::disk_read,      &SiteNumbers::disk_written,    &SiteNumbers::writes,
       &SiteNumbers::written_bytes,  &SiteNumbers::stored,          &SiteNumbers::stored_bytes,
+      &SiteNumbers::bytes_by_lists, &SiteNumbers::list_bytes,
       &SiteNumbers::kernel_seconds, &SiteNumbers::waiting_seconds, &SiteNumbers::disk_waiting_seconds};
   constexpr plan::Range SiteNumbers::*kPredicted[] = {
       &SiteNumbers::predicted_stored_bytes, &SiteNumbers::predicted_bytes,
@@ -110,6 +111,7 @@ void write_measured(JsonWriter& json, const SiteNumbers& n) {
   json.key("measured").begin_object();
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("messages", n.messages);
   json.field("flops", n.flops).field("tasks", n.tasks).field("kernels", n.kernels);
+  if (n.list_bytes > 0) json.field("bytes_by_lists", n.bytes_by_lists).field("list_bytes", n.list_bytes);
   if (n.disk_read > 0 || n.disk_written > 0) json.field("disk_read", n.disk_read).field("disk_written", n.disk_written);
   if (n.writes > 0) json.field("writes", n.writes).field("mean_write_bytes", n.written_bytes / n.writes);
   json.field("begin", n.begin).field("seconds", n.seconds);
