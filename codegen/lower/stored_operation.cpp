@@ -51,7 +51,8 @@ void mark_walks(RecordedOp& op, const ir::SparseIteration& iteration) {
   for (const ir::StoredLoop& loop : iteration.loops) {
     const ir::StoredOperand& walked = iteration.operands[static_cast<std::size_t>(loop.over.front())];
     for (SymbolicAccess& read : op.reads) {
-      const bool same_rows = read.tensor == walked.tensor && read.dims[0] == SymbolicDim{{{walked.labels[0], Extent(1)}}};
+      const bool same_rows =
+          read.tensor == walked.tensor && read.dims[0] == SymbolicDim{{{walked.labels[0], Extent(1)}}};
       for (std::size_t d = 1; same_rows && d < read.dims.size(); ++d) {
         if (walked.labels[d] == loop.label && read.dims[d].walked < 0) read.dims[d].walked = loop.label;
       }

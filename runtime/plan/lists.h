@@ -5,9 +5,9 @@
 
 #include "runtime/plan/op_plan.h"
 
-// Note [Lists] y[i] = sum[j](A[i, j] * x[j]) with a compressed A reads x only at subscripts j that A stores. A rank that
-// owns rows of A finds these subscripts once and requests only them, as a list, from the owners of x, where they are
-// under half of the owner's block. Which ranks do so depends on data: predictions are intervals from nothing to the
+// Note [Lists] y[i] = sum[j](A[i, j] * x[j]) with a compressed A reads x only at subscripts j that A stores. A rank
+// that owns rows of A finds these subscripts once and requests only them, as a list, from the owners of x, where they
+// are under half of the owner's block. Which ranks do so depends on data: predictions are intervals from nothing to the
 // whole, and every rank requests from the owner itself, since a rank with a list cannot forward the whole in a tree.
 
 namespace tdsl::plan {

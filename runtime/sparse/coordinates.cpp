@@ -50,8 +50,7 @@ Runs coordinates_of(const BlockHead& block, const plan::Box& box, int dimension)
   if (block.stored() == 0) return {};
   if (block.kind[level] == Level::kDense) return {range};
   const auto* const base = reinterpret_cast<const std::byte*>(&block);
-  const auto* const coordinates =
-      reinterpret_cast<const std::uint32_t*>(base + arrays_of(block).coordinate[level]);
+  const auto* const coordinates = reinterpret_cast<const std::uint32_t*>(base + arrays_of(block).coordinate[level]);
   const std::span list(coordinates, static_cast<std::size_t>(block.count[level]));
   // Marks take no more memory than a copy of the list.
   return range.size() / 8 <= block.count[level] * static_cast<Index>(sizeof(std::uint32_t))

@@ -58,13 +58,23 @@ void raise_to(plan::Range& most, const plan::Range& r) {
 
 /// Adds counts and predicted counts; not times.
 void add_counts(SiteNumbers& sum, const SiteNumbers& n) {
-  constexpr double SiteNumbers::*kCounts[] = {
-      &SiteNumbers::bytes_received, &SiteNumbers::bytes_sent,      &SiteNumbers::messages,
-      &SiteNumbers::flops,          &SiteNumbers::tasks,           &SiteNumbers::kernels,
-      &SiteNumbers::disk_read,      &SiteNumbers::disk_written,    &SiteNumbers::writes,
-      &SiteNumbers::written_bytes,  &SiteNumbers::stored,          &SiteNumbers::stored_bytes,
-      &SiteNumbers::bytes_by_lists, &SiteNumbers::list_bytes,
-      &SiteNumbers::kernel_seconds, &SiteNumbers::waiting_seconds, &SiteNumbers::disk_waiting_seconds};
+  constexpr double SiteNumbers::*kCounts[] = {&SiteNumbers::bytes_received,
+                                              &SiteNumbers::bytes_sent,
+                                              &SiteNumbers::messages,
+                                              &SiteNumbers::flops,
+                                              &SiteNumbers::tasks,
+                                              &SiteNumbers::kernels,
+                                              &SiteNumbers::disk_read,
+                                              &SiteNumbers::disk_written,
+                                              &SiteNumbers::writes,
+                                              &SiteNumbers::written_bytes,
+                                              &SiteNumbers::stored,
+                                              &SiteNumbers::stored_bytes,
+                                              &SiteNumbers::bytes_by_lists,
+                                              &SiteNumbers::list_bytes,
+                                              &SiteNumbers::kernel_seconds,
+                                              &SiteNumbers::waiting_seconds,
+                                              &SiteNumbers::disk_waiting_seconds};
   constexpr plan::Range SiteNumbers::*kPredicted[] = {
       &SiteNumbers::predicted_stored_bytes, &SiteNumbers::predicted_bytes,
       &SiteNumbers::predicted_sent,         &SiteNumbers::predicted_from_other_nodes,

@@ -16,8 +16,8 @@ plan::TreePlace Fetches::place_in_tree(const OperationRun& operation, const plan
   return plan::place_in_tree(wanting, fetch.owner, context_.me, ranks_per_node);
 }
 
-/// The piece, with a buffer unless its size is unknown. `source`: the rank that sends it, or this rank; `listed`: it may
-/// be fetched by a list.
+/// The piece, with a buffer unless its size is unknown. `source`: the rank that sends it, or this rank; `listed`: it
+/// may be fetched by a list.
 std::shared_ptr<RemotePiece> Fetches::make_piece(const plan::Fetch& fetch, const OperationRun& operation, int source,
                                                  Index step, bool listed) {
   const TensorInstance& tensor = context_.tensors.at(fetch.piece.tensor);
@@ -66,13 +66,9 @@ void Fetches::fetch(OperationRun& operation, Index step) {
     request.number = piece->request;
     if (meetings != nullptr) {
       operation.pieces.emplace(fetch.piece, piece);
-      Meetings::Waiting part{std::move(piece), request, tensor.element_bytes()};
-      if (!meetings->found) {
-        lists_.wait(*meetings, std::move(part), fetch.bytes);
-        continue;
-      }
-      lists_.complete(*meetings, part);
-      batches[part.piece->source].push_back(part.request);
+      const int source = piece->source;
+      const auto asked = lists_.ask(*meetings, {std::move(piece), request, tensor.element_bytes()}, fetch.bytes);
+      if (asked) batches[source].push_back(*asked);
       continue;
     }
     request.slot = expect(piece, fetch, tensor);

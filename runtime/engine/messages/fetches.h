@@ -21,8 +21,8 @@ namespace tdsl::rt {
 /// Requests the pieces of steps: posts receives, sends requests, starts reads of own blocks that are away.
 class Fetches {
  public:
-  Fetches(Context& context, Footprint& footprint, Outbox& outbox, SizedTransfers& sized,
-          DiskTransfers& disk, Relays& relays, Lists& lists)
+  Fetches(Context& context, Footprint& footprint, Outbox& outbox, SizedTransfers& sized, DiskTransfers& disk,
+          Relays& relays, Lists& lists)
       : context_(context),
         footprint_(footprint),
         outbox_(outbox),

@@ -93,18 +93,23 @@ void Lists::inspect(Meetings& meetings, const std::vector<BlockPart>& blocks) {
   meetings.all = all.size() == 1 ? all.front() : std::make_shared<const RowList>(united(all));
 }
 
-void Lists::wait(Meetings& meetings, Meetings::Waiting waiting, const plan::Estimate& bytes) {
+std::optional<Request> Lists::ask(Meetings& meetings, Meetings::Waiting waiting, const plan::Estimate& bytes) {
+  if (meetings.found) {
+    prepare(meetings, waiting);
+    return waiting.request;
+  }
   waiting.piece->reserved = context_.options.memory_bytes > 0 ? footprint_.counted(bytes) : 0;
   footprint_.reserved += waiting.piece->reserved;
   meetings.waiting.push_back(std::move(waiting));
   ++waiting_;
+  return std::nullopt;
 }
 
 void Lists::end_inspection(Meetings& meetings) {
   meetings.found = true;
   std::map<int, std::vector<Request>> batches;
   for (Meetings::Waiting& waiting : meetings.waiting) {
-    complete(meetings, waiting);
+    prepare(meetings, waiting);
     batches[waiting.piece->source].push_back(waiting.request);
     --waiting_;
   }
@@ -116,28 +121,33 @@ void Lists::end_inspection(Meetings& meetings) {
   meetings.all = nullptr;
 }
 
-void Lists::complete(Meetings& meetings, Meetings::Waiting& waiting) {
+/// Completes a request, by a list or not, and prepares for its answer.
+void Lists::prepare(Meetings& meetings, Meetings::Waiting& waiting) {
   RemotePiece& piece = *waiting.piece;
   const Interval range = piece.box[0];
   const auto [entry, is_new] = meetings.lists.try_emplace({range.lo, range.hi, piece.source});
   Meetings::List& list = entry->second;
-  if (is_new && meetings.all != nullptr) {
-    RowList rows = rows_inside(*meetings.all, range);
-    if (2 * rows.rows < range.size()) {
-      const wire::List sent{next_name_++, std::exchange(dropped_[piece.source], {}), std::move(rows)};
-      list = {sent.name, std::make_shared<const RowList>(sent.rows)};
-      const std::vector<std::byte> message = wire::encode_list(sent, range.lo);
-      profile_.sites.at(piece.site).list_bytes += static_cast<Index>(message.size());
-      outbox_.tell(piece.source, wire::kList, message);
-    }
-  }
-  const Index bytes = (list.rows != nullptr ? list.rows->rows : range.size()) * row_bytes(piece.box, waiting.element_bytes);
+  if (is_new && meetings.all != nullptr) find_list(meetings, list, piece);
+  const Index rows = list.rows != nullptr ? list.rows->rows : range.size();
+  const Index bytes = rows * row_bytes(piece.box, waiting.element_bytes);
   piece.rows = list.rows;
   waiting.request.list = list.name;
   footprint_.reserved -= std::exchange(piece.reserved, 0);
   if (bytes > 0) piece.buffer = context_.store.allocate(bytes);
   piece.count(bytes);
   waiting.request.slot = expect(waiting.piece, waiting.element_bytes);
+}
+
+/// Sends the list of the piece's rows to its owner if they are under half of it.
+void Lists::find_list(const Meetings& meetings, Meetings::List& list, const RemotePiece& piece) {
+  const Interval range = piece.box[0];
+  RowList rows = rows_inside(*meetings.all, range);
+  if (2 * rows.rows >= range.size()) return;
+  const wire::List sent{next_name_++, std::exchange(dropped_[piece.source], {}), std::move(rows)};
+  list = {sent.name, std::make_shared<const RowList>(sent.rows)};
+  const std::vector<std::byte> message = wire::encode_list(sent, range.lo);
+  profile_.sites.at(piece.site).list_bytes += static_cast<Index>(message.size());
+  outbox_.tell(piece.source, wire::kList, message);
 }
 
 Index Lists::expect(const std::shared_ptr<RemotePiece>& piece, Index element_bytes) {

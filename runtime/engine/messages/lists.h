@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,10 +16,11 @@
 namespace tdsl::rt {
 
 // Note [Requests by lists]
-// Which rows of a dense operand the elements of a compressed one meet (plan/lists.h) is found once per compressed tensor,
-// by an inspection: a task of the first step that needs it, once the tensor's own blocks are complete. Requests for such
-// an operand wait for it. A piece of which the rank needs under half of the rows is then requested by a list, which the
-// owner receives once and keeps; any other piece is requested as usual. The answer has the list's rows, packed.
+// Which rows of a dense operand the elements of a compressed one meet (plan/lists.h) is found once per compressed
+// tensor, by an inspection: a task of the first step that needs it, once the tensor's own blocks are complete. Requests
+// for such an operand wait for it. A piece of which the rank needs under half of the rows is then requested by a list,
+// which the owner receives once and keeps; any other piece is requested as usual. The answer has the list's rows,
+// packed.
 //
 // Blocks of the compressed tensor are results of older operations. So the inspection of the least unfinished step can
 // run, and its requests are sent: the arguments against deadlock (README.md) hold.
@@ -71,10 +72,8 @@ class Lists {
   static void inspect(Meetings& meetings, const std::vector<BlockPart>& blocks);
   /// After the inspection: sends the waiting requests.
   void end_inspection(Meetings& meetings);
-  /// The request has to wait for the inspection; meanwhile its piece counts as `bytes`.
-  void wait(Meetings& meetings, Meetings::Waiting waiting, const plan::Estimate& bytes);
-  /// Completes a request, by a list or not, and prepares for its answer.
-  void complete(Meetings& meetings, Meetings::Waiting& waiting);
+  /// The request, prepared; nothing if it has to wait for the inspection, during which its piece counts as `bytes`.
+  [[nodiscard]] std::optional<Request> ask(Meetings& meetings, Meetings::Waiting waiting, const plan::Estimate& bytes);
   /// Prepares for the answer of a box, which the piece's buffer will hold; returns the slot of its request.
   [[nodiscard]] Index expect(const std::shared_ptr<RemotePiece>& piece, Index element_bytes);
   /// Pieces whose requests wait.
@@ -92,6 +91,8 @@ class Lists {
  private:
   [[nodiscard]] std::shared_ptr<Meetings> find(const OperationRun& operation, std::size_t read);
   void drop_dead();
+  void prepare(Meetings& meetings, Meetings::Waiting& waiting);
+  void find_list(const Meetings& meetings, Meetings::List& list, const RemotePiece& piece);
 
   Context& context_;
   Footprint& footprint_;

@@ -40,8 +40,8 @@ void copy_rows(const RowList& wanted, const PackedRows& from, const Operand& to,
 /// The packing of requested rows from a block, before they are sent.
 struct Packing {
   PackedRows to;
-  Operand from;       ///< the block
-  BufferRef source;   ///< of `from`
+  Operand from;      ///< the block
+  BufferRef source;  ///< of `from`
   Index element_bytes = 1;
 
   void run() const;

@@ -94,12 +94,12 @@ struct TaskRun {
   Input base;                 ///< for the first panel, if the operation has a base
   int missing = 0;            ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
-  Index step = 0;                  ///< step number in admission order
-  double running_since = -1;       ///< below 0: not running
-  std::uint64_t order = 0;         ///< admission order: the oldest ready task runs first
-  Index panel = 0;                 ///< number of the panel
+  Index step = 0;                        ///< step number in admission order
+  double running_since = -1;             ///< below 0: not running
+  std::uint64_t order = 0;               ///< admission order: the oldest ready task runs first
+  Index panel = 0;                       ///< number of the panel
   std::shared_ptr<Meetings> inspects{};  ///< an inspection (messages/lists.h): its blocks are the only input
-  std::uint32_t last_request = 0;  ///< the last request that it waited for
+  std::uint32_t last_request = 0;        ///< the last request that it waited for
   std::list<TaskRun>::iterator self;
 };
 
@@ -135,7 +135,7 @@ struct OperationRun {
     std::shared_ptr<Meetings> meetings;  ///< null: it is fetched whole
     std::size_t walked = 0;              ///< the compressed operand
   };
-  std::vector<std::optional<Met>> meetings;  ///< by access, once known
+  std::vector<std::optional<Met>> meetings;        ///< by access, once known
   std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
   std::list<TaskRun> tasks;
   std::vector<TaskRun*> waiting_effects;  ///< tasks of the next ordered operation

@@ -356,7 +356,10 @@ StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Inde
   for (const Access& access : reads) {
     const bool listed = space_.by_lists(access.tensor) && space_.walk_of(access);
     listed_.push_back(listed ? static_cast<int>(std::ranges::find(reads, access) - reads.begin()) : -1);
-    any_listed_ = any_listed_ || listed;
+  }
+  for (std::size_t a = 0; a < reads.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b)
+      mixed_ = mixed_ || (reads[a].tensor == reads[b].tensor && listed_[a] != listed_[b]);
   }
   begin_super_block();
   first_panel_ = space_.first_panel(rank_);
@@ -380,7 +383,7 @@ bool StepCursor::is_away(TensorId tensor, const Coord& block) {
 void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep,
                        int listed) {
   if (!fetched_.insert(piece).second) {
-    const auto known = any_listed_ ? std::ranges::find(step.fetch, piece, &Fetch::piece) : step.fetch.end();
+    const auto known = mixed_ ? std::ranges::find(step.fetch, piece, &Fetch::piece) : step.fetch.end();
     if (known != step.fetch.end() && known->listed != listed) known->listed = -1;
     return;
   }

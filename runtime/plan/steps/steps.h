@@ -90,9 +90,7 @@ class TaskSpace {
   /// True if later panels of the same super-block may need the same boxes of this access again.
   [[nodiscard]] bool kept_across_panels(const Access& access) const;
   /// See lists.h.
-  [[nodiscard]] std::optional<Walk> walk_of(const Access& access) const {
-    return plan::walk_of(op_, access, tensors_);
-  }
+  [[nodiscard]] std::optional<Walk> walk_of(const Access& access) const { return plan::walk_of(op_, access, tensors_); }
   [[nodiscard]] bool by_lists(TensorId operand) const { return plan::by_lists(op_, plan_, tensors_, operand); }
 
   /// The inverse map: calls f(requesting rank, piece, times) for every remote request for a piece of this block of
@@ -164,8 +162,8 @@ class StepCursor {
   const TensorLookup& tensors_;
   Index rank_;
   std::unordered_map<TensorId, Index> first_away_;  ///< of tensors with non-resident blocks
-  std::vector<int> listed_;    ///< per access: Fetch::listed, the first of equal accesses
-  bool any_listed_ = false;
+  std::vector<int> listed_;                         ///< per access: Fetch::listed, the first of equal accesses
+  bool mixed_ = false;  ///< a tensor is read by accesses of which only some are listed, or by several listed ones
   Index super_blocks_;
   Index super_block_ = 0;
   Index panel_ = 0;  ///< position in the order of this super-block's panels
