@@ -46,7 +46,7 @@ std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
 }
 
 std::string dim_text(const SymbolicDim& d, ExprEmitter& expr) {
-  if (d.whole) return "whole()";
+  if (d.whole) return d.walked < 0 ? "whole()" : fmt::format("walked({})", d.walked);
   const bool one = d.offset.hi - d.offset.lo == Extent(1);
   if (!(d.divisor == Extent(1))) {
     if (!one) {

@@ -37,6 +37,7 @@ DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index diviso
 }
 DimAccess fixed(Index lo, Index hi) { return {{}, {clamped(lo), clamped(hi)}, false}; }
 DimAccess whole() { return {{}, {0, 0}, true}; }
+DimAccess walked(int label) { return {{}, {0, 0}, true, 1, label}; }
 
 OpBuilder::OpBuilder(OpClass op_class, std::string_view name, int site, int line) {
   op_.op_class = op_class;

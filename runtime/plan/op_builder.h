@@ -22,6 +22,8 @@ namespace tdsl::plan {
 /// Fixed elements [lo, hi).
 [[nodiscard]] DimAccess fixed(Index lo, Index hi);
 [[nodiscard]] DimAccess whole();
+/// A whole dimension of a compressed operand whose stored subscripts the label takes (DimAccess::walked).
+[[nodiscard]] DimAccess walked(int label);
 
 /// Builds an Op step by step; used by emitted programs and `tdslc explain`. Labels are numbered in the order in which
 /// they are added (out, label and reduce alike). (Not inline, so that emitted recording code compiles quickly.)

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import numpy as np
+import scipy.sparse
 
 import compare
 import launch
@@ -197,6 +198,52 @@ class Facts:
             if totals[name, ranks][0] != flops or totals[name, ranks][1] > 1.1 * received:
                 raise Failed(f"{name} on {ranks} ranks: {totals[name, ranks]} flops and bytes, plain {flops} and {received}")
         return str(totals)
+
+    # A product with the matrix of a graph with locality receives the rows at the cut, found once; a vector of any other graph comes whole.
+    def test_vectors_of_graphs_are_fetched_by_lists(self):
+        path, executable, steps = self.work / "graph_steps.tdsl", self.work / "graph_steps", 6
+        path.write_text(f"input A: f64[n, sparse n];\ninput x: f64[n];\nvar y = x;\nfor t in 0..{steps} {{\n  y = 0.25 * (A @ y);\n}}\noutput y;\n")
+        built = launch.run([self.tdslc, "build", path, "-o", executable, "--disable-pass", "serial_loops"], 3 * self.options.limit)
+        if built.code != 0:
+            raise Failed(f"tdslc build: {built}")
+        side, lines = 300, []
+        for (name, graph), ranks in itertools.product({"grid": renumbered_grid(side), "random": random_graph(side * side)}.items(), (2, 4, 8)):
+            scipy.sparse.save_npz(self.work / "graph.npz", graph)
+            x = np.random.default_rng(3).random(side * side)
+            np.save(self.work / "x.npy", x)
+            self.run(executable, ranks, ["--A", "graph.npz", "--x", "x.npy", "--y", "y.npy", "--threads", "1", "--quiet", "--stats", "lists.json"])
+            for _ in range(steps):
+                x = 0.25 * (graph @ x)
+            if not np.allclose(np.load(self.work / "y.npy"), x, rtol=1e-12):
+                raise Failed(f"{name} on {ranks} ranks: wrong result")
+            statistics = json.loads((self.work / "lists.json").read_text())
+            received, by_lists, lists = self.counts_of_step(statistics)
+            cuts = [graph[side * side * r // ranks:side * side * (r + 1) // ranks] for r in range(ranks)]
+            halo = sum(len(np.setdiff1d(rows.indices, np.arange(side * side * r // ranks, side * side * (r + 1) // ranks))) for r, rows in enumerate(cuts))
+            whole = steps * (ranks - 1) * side * side * 8
+            if name == "grid" and (received + lists > 3 * steps * halo * 8 or by_lists != received or lists == 0):
+                raise Failed(f"{ranks} ranks receive {received} bytes, {by_lists} by lists of {lists} bytes; the cut has {steps * halo * 8}")
+            if name == "random" and (received != whole or lists > 0):
+                raise Failed(f"random graph, {ranks} ranks: {received} bytes received, {lists} of lists; the whole has {whole}")
+            rows = [row for row in self.explain(path, "-n", ranks, "--set", f"n={side * side}")["statements"] if row.get("by_lists")]
+            if [row["line"] for row in rows] != [5]:
+                raise Failed(f"explain names lists in {rows}")
+            lines.append(f"{name}, {ranks} ranks: {received} B received, cut {steps * halo * 8}, whole {whole}, lists {lists}")
+        return "\n    ".join(lines)
+
+    @staticmethod
+    def counts_of_step(statistics):
+        """Bytes received, of these by lists, and of lists, on all ranks; each rank's counts are within its predictions."""
+        counts = [0, 0, 0]
+        for row in statistics["statements"]:
+            if row["line"] != 5:
+                continue
+            for rank in row["per_rank"]:
+                low, high = interval(rank["predicted"]["bytes_received"])
+                if not low <= rank["measured"]["bytes_received"] <= high:
+                    raise Failed(f"received {rank['measured']['bytes_received']} bytes, predicted {low} to {high}")
+            counts = [a + row["measured"].get(b, 0) for a, b in zip(counts, ("bytes_received", "bytes_by_lists", "list_bytes"))]
+        return counts
 
     # Simulated nodes on one host: a node receives what its part of the grid needs, all counts are as predicted, and
     # results are bit-identical.
@@ -1197,6 +1244,24 @@ class Facts:
             if blocks > tensors or rss > blocks + 3 or not 0 < rank["start_rss_bytes"] <= rank["peak_rss_bytes"]:
                 raise Failed(rows[name])
         return "; ".join(rows.values())
+
+
+def renumbered_grid(side):
+    """A square grid's adjacency, with nodes along a Z-order curve."""
+    at = np.arange(side * side)
+    codes = sum(((at // side >> bit & 1) << 2 * bit + 1) | ((at % side >> bit & 1) << 2 * bit) for bit in range(side.bit_length()))
+    number = np.empty_like(at)
+    number[np.argsort(codes)] = at
+    grid = number.reshape(side, side)
+    a, b = np.concatenate([grid[1:].ravel(), grid[:, 1:].ravel()]), np.concatenate([grid[:-1].ravel(), grid[:, :-1].ravel()])
+    return scipy.sparse.csr_matrix((np.ones(2 * len(a)), (np.concatenate([a, b]), np.concatenate([b, a]))), shape=(side * side, side * side))
+
+
+def random_graph(nodes):
+    """Eight neighbours a node, anywhere: every part of the graph meets most of the vector."""
+    random = np.random.default_rng(4)
+    rows = np.repeat(np.arange(nodes), 8)
+    return scipy.sparse.csr_matrix((np.full(8 * nodes, 0.5), (rows, random.integers(nodes, size=8 * nodes))), shape=(nodes, nodes))
 
 
 def least_flops(operands, result, sizes):

@@ -10,6 +10,7 @@
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
+#include "runtime/plan/lists.h"
 #include "runtime/plan/row_counts.h"
 
 // Note [Counting in closed form] In every dimension, the elements a rank needs of an operand form a list of intervals
@@ -301,6 +302,7 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       for (const Need& need : needs) received.lo = std::max(received.lo, need.received.lo);
       pieces.lo = 0;
     }
+    if (by_lists(v.op, v.plan, tensors, id)) received.lo = pieces.lo = 0;
     const Range loaded = loaded_elements(needs, v, tensor, rank);
     cost.disk_read += {loaded.lo * bytes, loaded.hi * bytes};
     cost.received_elements += received;
@@ -358,7 +360,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   for (const WantedPiece& piece : wanted.pieces) {
     const PlacedTensor& tensor = tensors(piece.tensor);
     const double elements = piece.bytes / static_cast<double>(tensor.desc.element.bytes);
-    const double known = piece.block >= 0 ? 1 : 0;
+    const double known = piece.block >= 0 && !by_lists(op, plan, tensors, piece.tensor) ? 1 : 0;
     const Estimate bytes = bytes_of_blocks(tensor.desc, tensor.distribution, {known, piece.boxes, piece.boxes},
                                            {known * elements, elements, elements});
     cost.received_elements += {known * elements, elements};

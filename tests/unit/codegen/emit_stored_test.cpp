@@ -53,8 +53,8 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
   check_contains(text, "[&](Index j) { rt::fetch_ahead(y(j)); },");
   check_contains(text, "[&](Index j, double a) { total += scalar::absent_multiply(a, y(j)); });");
   check_contains_words(text, "session.sparse<double>({\"r\", ");
-  check_contains_words(text,
-                       "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), whole()}}, ");
+  check_contains_words(
+      text, "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), walked(1)}}, ");
 }
 
 TEST_CASE("codegen emit stored: a guard with both bounds of the column is a part of the row") {
@@ -132,7 +132,7 @@ TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") 
       "output \"M\" %10\noutput \"F\" %11\noutput \"D\" %12\noutput \"w\" %13\n");
   check_contains(text, "auto T = session.stored_input<double>(\"T\", {n, m, d}, ");
   check_contains(text, "const auto T = rt::stored_in<double, 3>(t, 0);");
-  check_contains_words(text, "{T, {at(0), whole(), whole()}}");
+  check_contains_words(text, "{T, {at(0), walked(1), walked(2)}}");
   check_contains(text, "T.walk(range_i, [&](const auto& row) {");
   check_contains(text, "row.walk([&](const auto& fibre) {");
   check_contains(text, "fibre.each([&](Index k, double t_2) { total += scalar::absent_multiply(t_2, V(j, k)); });");
