@@ -3,7 +3,7 @@ import dataclasses
 
 import numpy as np
 
-from experiments import HERE, SAMPLES, Experiment, newton, product
+from experiments import HERE, SAMPLES, Experiment, chain, mttkrp, newton, product
 from fusion import classes, fusion_experiments
 
 PROGRAMS = HERE / "programs" / "scaling"
@@ -48,11 +48,13 @@ def planner(name, figure, program, sizes, arrays, outputs, params, **more):
 
 def products(tiny):
     n, inner, outer = ((90,), (40, 900, 40), (160, 20, 160)) if tiny else ((2000,), (800, 16000, 800), (4000, 500, 4000))
-    chain = {"n": 60} if tiny else {"n": 900}
+    square = {"n": 60} if tiny else {"n": 900}
     yield Workload(product("product", *n * 3), {"n": 1 / 2, "m": 1 / 2, "k": 1 / 2})
     yield Workload(product("product_inner", *inner), {"m": 1})
     yield Workload(product("product_outer", *outer), {"n": 1 / 2, "k": 1 / 2})
-    yield Workload(planner("iterated_chain", "7 (c)", PROGRAMS / "iterated_chain.tdsl", chain, {"A": "nn", "B": "nn"}, ["C"], {"steps": 10},
+    yield Workload(chain("chain_skewed", *((80, 8, 400) if tiny else (2000, 200, 20000))), {"s": 1 / 2, "t": 1 / 2, "u": 1 / 2, "v": 1 / 2})
+    yield Workload(mttkrp(*((24, 8) if tiny else (256, 100))), {"n": 1})
+    yield Workload(planner("iterated_chain", "7 (c)", PROGRAMS / "iterated_chain.tdsl", square, {"A": "nn", "B": "nn"}, ["C"], {"steps": 10},
                            values={"B": with_spectrum_one}), {"n": 1 / 2})
 
 
@@ -76,11 +78,11 @@ def factorisations(tiny):
 
 
 def sparse(tiny):
-    n, chain, graph, factors = (300, 120, 2000, 20) if tiny else (4000, 800, 400_000, 200)
+    n, filled, graph, factors = (300, 120, 2000, 20) if tiny else (4000, 800, 400_000, 200)
     square, repeats = {"n": n}, {"repeats": 2 if tiny else 3}
     yield Workload(planner("sparse_product", "8 (c)", SPARSE / "product.tdsl", square, {"A": "nn", "B": "nn"}, ["r"], repeats, stored={"A": 0.01, "B": 0.01}),
                    {"n": 1 / 2}, repeats_of("AB", repeats))
-    yield Workload(planner("sparse_chain", "8 (d)", SPARSE / "chain.tdsl", {"n": chain}, {"A": "nn"}, ["r"], {"repeats": 4 if tiny else 10}, stored={"A": 0.01}),
+    yield Workload(planner("sparse_chain", "8 (d)", SPARSE / "chain.tdsl", {"n": filled}, {"A": "nn"}, ["r"], {"repeats": 4 if tiny else 10}, stored={"A": 0.01}),
                    {"n": 1 / 2}, {"A": 4 if tiny else 10})
     yield Workload(planner("sparse_pagerank", "8 (e)", SPARSE / "pagerank.tdsl", {"n": graph}, {"A": "nn", "v": "n"}, ["r"], {"repeats": 4 if tiny else 10},
                            stored={"A": 16}, values={"v": small}), {"n": 1}, {"A": 4 if tiny else 10})
