@@ -26,6 +26,7 @@ import turns
 from points import Point
 from prefix import prefix_of
 from program import Program
+from relation_facts import RelationFacts
 from session import LEAST_WINDOW, Failed, Session, interval
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,8 +72,8 @@ def measured(command):
     return tuple(map(float, result.stdout.split()))
 
 
-class Facts:
-    """The tests of this file; each method `test_NAME` raises Failed or returns text to show."""
+class Facts(RelationFacts):
+    """The tests of this file and of relation_facts.py; each method `test_NAME` raises Failed or returns text to show."""
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
@@ -1323,7 +1324,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--list", action="store_true", help="only names")
     options = parser.parse_args()
-    every = [m for m in vars(Facts) if m.startswith("test_") and options.filter in "facts/" + m[5:] and (options.mode != "sanitizer" or m in WITH_SANITIZERS)]
+    every = [m for part in Facts.__mro__ for m in vars(part) if m.startswith("test_") and options.filter in "facts/" + m[5:] and (options.mode != "sanitizer" or m in WITH_SANITIZERS)]
     left_out = set(IN_TURNS) - set(turns.part(IN_TURNS, 2))
     waiting = [m for m in every if m not in left_out]
     if options.list:

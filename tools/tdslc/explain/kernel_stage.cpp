@@ -164,6 +164,13 @@ std::string row_text(const codegen::OperationProgram& program, const KernelRow& 
   return text;
 }
 
+/// Counts the bytes of compressed tensors as stored.
+void store_parts(KernelRow& row, const plan::Op& op, const std::map<plan::TensorId, double>& stored) {
+  if (!op.outputs.empty()) row.written_bytes *= stored.at(op.outputs.front().id);
+  for (std::size_t k = 0; k < std::min(op.reads.size(), row.read_bytes.size()); ++k)
+    row.read_bytes[k] *= stored.at(op.reads[k].tensor);
+}
+
 std::string forms_text(const codegen::OperationProgram& operations, const record::Start& start) {
   std::map<int, std::pair<int, const codegen::ChooseStep*>> forms;
   find_forms(operations.steps, forms);
@@ -192,13 +199,17 @@ std::string kernels_text(const codegen::OperationProgram& operations, const Repo
   KernelObserver observer(operations, rows);
   const plan::Region region =
       record::survey(codegen::recording_of(operations, request.walk, &observer), {start.saved.forms});
+  std::map<plan::TensorId, double> stored;
   for (const plan::RegionOp& r : region.ops) {
+    for (const plan::TensorDesc& output : r.op.outputs)
+      stored.emplace(output.id, output.mean_bytes() / static_cast<double>(output.element.bytes));
     const auto row = rows.find(r.op.site);
     if (row == rows.end()) continue;
     if (row->second.times == 0) {
       row->second.line = rt::line_in(r.op.line);
       row->second.flops = plan::flops_of(r.op);
       row->second.product_share = r.op.product_share;
+      store_parts(row->second, r.op, stored);
     }
     row->second.times += r.weight;
   }

@@ -1,4 +1,4 @@
-#include "tests/unit/algebra/oracle/rules.h"
+#include "ir/algebra/rules/rules.h"
 
 #include <fmt/format.h>
 

@@ -4,15 +4,23 @@
 #include <vector>
 
 #include "ir/algebra/expr.h"
-#include "tests/unit/algebra/oracle/rules.h"
+#include "ir/algebra/rules/rules.h"
 
 namespace tdsl::ir::algebra {
+
+/// One rule applied to a plan: the node `before` became `after`.
+struct RuleStep {
+  std::string_view rule;
+  Expr before, after;
+  Expr plan;  ///< the result
+};
 
 /// A plan and its derivation.
 struct Found {
   Expr plan;
   int from = -1;  ///< index of the plan from which `rule` derived this one; -1: the given expression
   std::string_view rule;
+  Expr before, after;
 };
 
 struct Reachable {
@@ -30,11 +38,14 @@ struct Reachable {
 struct Cheapest {
   Expr plan;
   Index cost = 0;
-  std::vector<std::string_view> steps;  ///< the rules that derive it, in order
-  std::size_t plans = 0;                ///< number of compared plans
-  bool complete = true;
+  std::vector<RuleStep> steps;  ///< that derive it, in order
+  std::size_t plans = 0;        ///< number of compared plans
+  bool complete = true;         ///< false: the limit stopped the search
 };
 [[nodiscard]] Cheapest cheapest(Pool& pool, const Expr& e, Index sites, std::size_t limit = 20000);
 [[nodiscard]] Cheapest cheapest_of(const Reachable& found, Index sites);
+/// For large expressions: searches of at most `limit` plans, each from the cheapest plan of the one before, until one
+/// finds none that is cheaper.
+[[nodiscard]] Cheapest derive(Pool& pool, const Expr& e, Index sites, std::size_t limit);
 
 }  // namespace tdsl::ir::algebra

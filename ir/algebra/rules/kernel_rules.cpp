@@ -1,6 +1,6 @@
 #include <array>
 
-#include "tests/unit/algebra/oracle/rules.h"
+#include "ir/algebra/rules/rules.h"
 
 // R1-1 to R1-7: positions of conditions on keys and of kernels. No tuple moves.
 

@@ -1,4 +1,4 @@
-#include "tests/unit/algebra/oracle/rebuild.h"
+#include "ir/algebra/rules/rebuild.h"
 
 #include <span>
 #include <unordered_map>

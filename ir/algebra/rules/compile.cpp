@@ -1,6 +1,6 @@
-#include "tests/unit/algebra/oracle/compile.h"
+#include "ir/algebra/rules/compile.h"
 
-#include "tests/unit/algebra/oracle/rebuild.h"
+#include "ir/algebra/rules/rebuild.h"
 
 namespace tdsl::ir::algebra {
 
@@ -22,6 +22,22 @@ Expr compile(Pool& pool, const Expr& e, const std::function<Layout(const Input&)
       operands[0] = pool.shuf(operands[0], without(operands[0]->type.keys.arity(), {concat->key}));
     return pool.make(node.op, std::move(operands));
   });
+}
+
+Expr single_root(Pool& pool, const Program& program) {
+  const std::vector<Expr> roots = program.roots();
+  if (roots.size() == 1) return roots[0];
+  std::optional<Layout> layout = roots[0]->type.layout;
+  if (layout) layout = Layout::all(layout->axes());
+  return pool.make(Opaque{"all results", {}, {{}}, std::move(layout)}, roots);
+}
+
+Program results_of(const Expr& root, const Program& program) {
+  if (program.results.size() == 1) return {{{program.results[0].name, root}}};
+  Program results;
+  for (std::size_t k = 0; k < program.results.size(); ++k)
+    results.results.push_back({program.results[k].name, root->operands[k]});
+  return results;
 }
 
 }  // namespace tdsl::ir::algebra

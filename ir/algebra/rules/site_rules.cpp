@@ -2,7 +2,7 @@
 #include <array>
 
 #include "ir/algebra/check/infer.h"
-#include "tests/unit/algebra/oracle/rules.h"
+#include "ir/algebra/rules/rules.h"
 
 // R2-1 to R2-7: redistributions. A layout may change if no consumer relies on it, which only the consumers' types
 // reveal (reachable.h rebuilds and checks them).

@@ -1,4 +1,4 @@
-#include "tests/unit/algebra/oracle/paper_cost.h"
+#include "ir/algebra/rules/paper_cost.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "tests/unit/algebra/oracle/reachable.h"
+#include "ir/algebra/rules/reachable.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "tests/unit/algebra/oracle/paper_cost.h"
-#include "tests/unit/algebra/oracle/rebuild.h"
+#include "ir/algebra/rules/paper_cost.h"
+#include "ir/algebra/rules/rebuild.h"
 
 namespace tdsl::ir::algebra {
 
@@ -123,7 +123,7 @@ Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<cons
   Reachable found;
   Settler settler(pool);
   Replacements replacements(settler, with);
-  found.plans.push_back({e, -1, ""});
+  found.plans.push_back({e, -1, "", {}, {}});
   std::unordered_set<int> seen{e->id};
   for (std::size_t next = 0; next < found.plans.size(); ++next) {
     const Expr plan = found.plans[next].plan;
@@ -136,7 +136,7 @@ Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<cons
           found.complete = false;
           return found;
         }
-        found.plans.push_back({other, static_cast<int>(next), rule});
+        found.plans.push_back({other, static_cast<int>(next), rule, replaced.nodes()[at], replacement});
       }
     }
   }
@@ -161,8 +161,10 @@ Cheapest cheapest_of(const Reachable& found, Index sites) {
     }
   }
   best.plan = found.plans[at].plan;
-  for (auto k = static_cast<int>(at); k > 0; k = found.plans[static_cast<std::size_t>(k)].from)
-    best.steps.push_back(found.plans[static_cast<std::size_t>(k)].rule);
+  for (auto k = static_cast<int>(at); k > 0; k = found.plans[static_cast<std::size_t>(k)].from) {
+    const Found& step = found.plans[static_cast<std::size_t>(k)];
+    best.steps.push_back({step.rule, step.before, step.after, step.plan});
+  }
   std::ranges::reverse(best.steps);
   best.plans = found.plans.size();
   best.complete = found.complete;
@@ -171,6 +173,20 @@ Cheapest cheapest_of(const Reachable& found, Index sites) {
 
 Cheapest cheapest(Pool& pool, const Expr& e, Index sites, std::size_t limit) {
   return cheapest_of(reachable(pool, e, limit), sites);
+}
+
+Cheapest derive(Pool& pool, const Expr& e, Index sites, std::size_t limit) {
+  Cheapest best = cheapest(pool, e, sites, limit);
+  while (!best.complete && best.cost > 0) {
+    Cheapest next = cheapest(pool, best.plan, sites, limit);
+    best.plans += next.plans - 1;
+    if (next.cost == best.cost) break;
+    next.steps.insert(next.steps.begin(), best.steps.begin(), best.steps.end());
+    next.plans = best.plans;
+    next.complete = false;
+    best = std::move(next);
+  }
+  return best;
 }
 
 }  // namespace tdsl::ir::algebra

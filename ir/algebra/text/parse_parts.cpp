@@ -1,4 +1,4 @@
-#include "tests/unit/algebra/oracle/parse_parts.h"
+#include "ir/algebra/text/parse_parts.h"
 
 #include <fmt/format.h>
 

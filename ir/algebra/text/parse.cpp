@@ -1,12 +1,12 @@
-#include "tests/unit/algebra/oracle/parse.h"
+#include "ir/algebra/text/parse.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "ir/algebra/text/parse_parts.h"
 #include "ir/algebra/text/text.h"
-#include "tests/unit/algebra/oracle/parse_parts.h"
 
 namespace tdsl::ir::algebra {
 
@@ -40,20 +40,23 @@ class Parser : private PartParser {
   /// `text` without comments; it must outlive the parser.
   Parser(Pool& pool, std::string_view text) : PartParser(text), pool_(pool) {}
 
-  Program run() {
-    Program program;
+  ProgramText run() {
+    ProgramText read;
     while (!cursor_.at_end()) {
       if (cursor_.accept("result")) {
         std::string name = cursor_.string();
-        program.results.push_back({std::move(name), operand()});
+        read.program.results.push_back({std::move(name), operand()});
         continue;
       }
+      const std::size_t line_number = cursor_.line();
       cursor_.expect("%");
       const Index number = cursor_.integer();
       cursor_.expect("=");
-      if (!values_.emplace(number, line()).second) cursor_.fail(fmt::format("%{} is defined twice", number));
+      const Expr value = line();
+      if (!values_.emplace(number, value).second) cursor_.fail(fmt::format("%{} is defined twice", number));
+      read.lines.emplace(value->id, line_number);
     }
-    return program;
+    return read;
   }
 
  private:
@@ -216,10 +219,12 @@ class Parser : private PartParser {
 
 }  // namespace
 
-Program parse(Pool& pool, std::string_view text) {
+ProgramText parse_with_lines(Pool& pool, std::string_view text) {
   const std::string plain = without_comments(text);
   return Parser(pool, plain).run();
 }
+
+Program parse(Pool& pool, std::string_view text) { return parse_with_lines(pool, text).program; }
 
 Expr parse_one(Pool& pool, std::string_view text) {
   const Program program = parse(pool, text);

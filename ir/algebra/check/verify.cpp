@@ -1,4 +1,4 @@
-#include "tests/unit/algebra/oracle/verify.h"
+#include "ir/algebra/check/verify.h"
 
 #include <fmt/format.h>
 
