@@ -292,7 +292,7 @@ void lower_assign(Lowerer& lowerer, const ast::Assign& a) {
     return;
   }
   const bool has_slices = std::ranges::any_of(*a.target.subscripts, [](const ast::SubscriptItem& item) {
-    return std::holds_alternative<ast::SliceSubscript>(item.node);
+    return !std::holds_alternative<ast::IndexSubscript>(item.node);
   });
   if (has_slices) {
     lower_slice_assignment(lowerer, a, symbol);
