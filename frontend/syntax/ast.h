@@ -456,8 +456,13 @@ struct Storage {
   IndexMap from;                 ///< stored to logical
 };
 
+/// `break;` or `continue;` of the innermost loop.
+struct Leave {
+  bool ends_loop = false;  ///< `break`
+};
+
 using StmtNode = std::variant<Import, Param, Input, Output, Let, TupleLet, Assign, TupleAssign, For, While, If, Print,
-                              Assert, Return, Function, Monoid, Extern, Storage>;
+                              Assert, Return, Leave, Function, Monoid, Extern, Storage>;
 
 /// A statement or declaration. The parser guarantees that `Import`, `Param`, `Input`, `Output`, `Function`, `Monoid`,
 /// `Extern` and `Storage` occur at top level only, and `Return` only in function bodies (its position there is

@@ -100,6 +100,7 @@ class SyntaxParts {
   void operator()(const ast::Print& node) { add(node.items); }
   void operator()(const ast::Assert& node) { add(node.condition); }
   void operator()(const ast::Return& node) { add(node.value), add(node.suffixes); }
+  void operator()(const ast::Leave&) {}
   void operator()(const ast::Function& node) {
     if (!every_) return;
     add(node.parameters), add(node.results);
