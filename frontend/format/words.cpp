@@ -60,6 +60,7 @@ class Walk {
       case Kind::TOK_INF:
       case Kind::TOK_NAN:
       case Kind::TOK_TYPE:
+      case Kind::TOK_ELLIPSIS:
       case Kind::TOK_NAME:
       case Kind::TOK_OUT:
       case Kind::TOK_KERNEL: w.ends_value = true; break;
@@ -73,7 +74,9 @@ class Walk {
         open_.push_back(k);
         break;
       case Kind::TOK_LEFT_BRACKET:
-        w.tight_before = w.tight_after = true;
+        // An array literal begins where no value ends.
+        w.tight_before = value_before(i) || (i > 0 && kind(i - 1) == Kind::TOK_TYPE);
+        w.tight_after = true;
         open_.push_back(k);
         break;
       case Kind::TOK_LEFT_BRACE: open_.push_back(k); break;
@@ -112,6 +115,7 @@ class Walk {
     if (i == 0) return false;
     const int before = kind(i - 1);
     if (before == Kind::TOK_WHERE) return !value_before(i - 1);
+    if (before == Kind::TOK_TILE) return !value_before(i - 1);
     if (before == Kind::TOK_SPARSE) return innermost() != Kind::TOK_LEFT_BRACKET;
     return (is_name(before) && words_[i - 1].ends_value) || before == Kind::TOK_TYPE ||
            before == Kind::TOK_RIGHT_BRACKET;

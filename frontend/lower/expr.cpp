@@ -115,7 +115,7 @@ Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
       [&](const ast::Name& n) { return lower_name(lowerer, n.name, range, false); },
       [&](const ast::Unary& u) { return lower_unary(lowerer, u, range); },
       [&](const ast::Binary& b) { return lower_binary(lowerer, b, range); },
-      [&](const ast::Transpose& x) { return lowerer.algebra.transpose(lower(lowerer, *x.operand), range); },
+      [&](const ast::Transpose& x) { return lowerer.algebra.swapped(lower(lowerer, *x.operand)); },
       [&](const ast::Conditional& c) { return lower_conditional(lowerer, c, range); },
       [&](const ast::Cast& c) { return lower_cast(lowerer, c, range); },
       [&](const ast::Call& c) { return lower_call(lowerer, c, range); },
@@ -124,7 +124,8 @@ Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
                              "a tuple stands in return, let (a, b) = and (a, b) = only");
       },
       [&](const ast::Subscript& s) { return lower_subscript(lowerer, s, range); },
-      [&](const ast::Reduction& r) { return lower_reduction(lowerer, r, range); });
+      [&](const ast::Reduction& r) { return lower_reduction(lowerer, r, range); },
+      [&](const ast::ArrayLiteral& a) { return lower_array(lowerer, a, range); });
   constexpr std::size_t kMaxOperations = 50'000;
   if (operations_of(t.body, kMaxOperations + 1) > kMaxOperations) {
     lowerer.reports.fail(

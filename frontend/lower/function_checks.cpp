@@ -128,7 +128,7 @@ void check_uncalled(Lowerer& lowerer) {
       const SymbolRef global = used == nullptr ? nullptr : lowerer.names.find_global(*used);
       const bool is_param = global && global->kind == Symbol::Kind::kParam;
       if (is_param) global->used = true;
-      if (used != nullptr && !names.contains(*used) && !is_param) {
+      if (used != nullptr && !names.contains(*used) && !is_param && !is_contextual_word(*used)) {
         lowerer.reports.error(DiagnosticId::kUndefinedName, e.range,
                               "`" + *used + "` is not declared" +
                                   did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));

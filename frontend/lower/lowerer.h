@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 
 #include "frontend/frontend.h"
 #include "frontend/lower/algebra.h"
@@ -17,6 +19,12 @@ namespace tdsl::frontend {
 struct Inlining {
   GrowthFinder growth;
   std::size_t calls = 0;
+};
+
+/// The built-in functions that are written in TDSL, and their versions for element types.
+struct Prelude {
+  std::optional<ast::Module> module;
+  std::deque<ast::Function> instances;
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the
@@ -50,6 +58,7 @@ struct Lowerer {
   Loops loops{reports, values};
   Names names{reports, frames, options, main_file};
   Declarations declared;
+  Prelude prelude;
   Modules modules{sources, reports, options, main_file};
   Inlining inlining{GrowthFinder([this](const std::string& name) { return declared.function_named(name); })};
 };

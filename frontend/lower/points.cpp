@@ -77,6 +77,7 @@ bool slices_by_element(const ast::Function& f) {
     for (const ast::SubscriptItem& item : s->items) {
       ir::match(
           item.node, [&](const ast::IndexSubscript& i) { look(i.value); },
+          [](const ast::EllipsisSubscript&) {},
           [&](const ast::SliceSubscript& slice) {
             look(slice.start);
             look(slice.stop);
@@ -112,6 +113,7 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
       const bool other = std::holds_alternative<ast::Subscript>(e.node) ||
                          std::holds_alternative<ast::Reduction>(e.node) ||
+                         std::holds_alternative<ast::ArrayLiteral>(e.node) ||
                          std::holds_alternative<ast::Transpose>(e.node) || std::holds_alternative<ast::Tuple>(e.node) ||
                          std::holds_alternative<ast::StringLiteral>(e.node);
       const auto* call = std::get_if<ast::Call>(&e.node);
@@ -246,7 +248,8 @@ Expr applied(const GraphBuilder& graph, const PointLoop& loop, ir::Procedure pro
 std::optional<Tensor> call_as_procedure(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                         const ast::Call& call, const SourceRange& range) {
   const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
-  if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); })) return std::nullopt;
+  if (!is_arithmetic(f, called, [&](const ast::Call& c) { return is_scalar_function(lowerer.declared, c); }))
+    return std::nullopt;
   const PointLoop loop = body_at_a_point(lowerer, f, args, call, range, {});
   std::vector<ValueId> parameters;
   for (const auto& [value, parameter] : loop.parameters) parameters.push_back(value);

@@ -1,3 +1,4 @@
+#include "frontend/lower/leaving.h"
 #include "frontend/lower/lowering.h"
 
 #include <algorithm>
@@ -292,7 +293,7 @@ void lower_assign(Lowerer& lowerer, const ast::Assign& a) {
     return;
   }
   const bool has_slices = std::ranges::any_of(*a.target.subscripts, [](const ast::SubscriptItem& item) {
-    return std::holds_alternative<ast::SliceSubscript>(item.node);
+    return !std::holds_alternative<ast::IndexSubscript>(item.node);
   });
   if (has_slices) {
     lower_slice_assignment(lowerer, a, symbol);
@@ -347,10 +348,18 @@ void dispatch(Lowerer& lowerer, const ast::Stmt& s) {
       [&](const ast::Assign& a) { lower_assign(lowerer, a); },
       [&](const ast::TupleAssign& a) { lower_tuple_assign(lowerer, a); },
       [&](const ast::For& f) {
+        if (is_left(s)) return lower_left_loop(lowerer, s);
         std::vector<LoopRange> bounds;
         lower_for(lowerer, f, bounds, 0, s.range);
       },
-      [&](const ast::While& w) { lower_while(lowerer, w, s.range); },
+      [&](const ast::While& w) {
+        if (is_left(s)) return lower_left_loop(lowerer, s);
+        lower_while(lowerer, w, s.range);
+      },
+      [&](const ast::Leave& leave) {
+        lowerer.reports.fail(DiagnosticId::kMisplacedStatement, s.range,
+                             std::string(leave.ends_loop ? "`break`" : "`continue`") + " can stand only in a loop");
+      },
       [&](const ast::If& i) { lower_if(lowerer, i, 0, s.range); },
       [&](const ast::Print& p) { lower_print(lowerer, p, s.range); },
       [&](const ast::Assert& a) { lower_assert(lowerer, a, s.range); },

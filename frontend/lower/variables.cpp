@@ -1,5 +1,7 @@
 #include "frontend/lower/lowering.h"
 
+#include <numbers>
+
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 
@@ -51,6 +53,8 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
     t.range = range;
     return t;
   }
+  if (name == "pi" && !lone_subscript)
+    return scalar_tensor(ir::constant(Scalar::kF64, std::numbers::pi, range), Weak::kFloat);
   const std::string foreign = value_hint(name);
   if (lone_subscript && foreign.empty()) {
     lowerer.reports.fail(DiagnosticId::kUnboundIndex, range,

@@ -74,9 +74,13 @@ void collect_free(const ast::Expr& e, std::set<std::string>& bound,
   const auto below = [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); };
   if (const auto* subscript = std::get_if<ast::Subscript>(&e.node)) {
     below(*subscript->base);
+    const bool slices = std::ranges::any_of(subscript->items, [](const ast::SubscriptItem& item) {
+      return !std::holds_alternative<ast::IndexSubscript>(item.node);
+    });
     for (const ast::SubscriptItem& item : subscript->items) {
       const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
       const std::string* name = index != nullptr ? bare_name(*index->value) : nullptr;
+      if (name != nullptr && slices && *name == "newaxis") continue;
       if (name != nullptr && !bound.contains(*name) && !in_scope(*name)) {
         bound.insert(*name);
         found.push_back({*name, index->value->range});

@@ -138,10 +138,13 @@ struct SliceSubscript {
   ExprPtr step;
 };
 
+/// `...`: all dimensions that have no subscript of their own.
+struct EllipsisSubscript {};
+
 /// One subscript between the brackets of `A[…]`.
 struct SubscriptItem {
   SourceRange range;
-  std::variant<IndexSubscript, SliceSubscript> node;
+  std::variant<IndexSubscript, SliceSubscript, EllipsisSubscript> node;
 };
 
 /// `A[i, 1:3]`, `(A @ B)[i, j]`.
@@ -177,8 +180,13 @@ struct Reduction {
   ExprPtr body;
 };
 
+/// `[1.0, 2.0]`, `[[1, 2], [3, 4]]`, `[a, b]`. At least one element.
+struct ArrayLiteral {
+  std::vector<ExprPtr> elements;
+};
+
 using ExprNode = std::variant<IntegerLiteral, FloatLiteral, BoolLiteral, StringLiteral, Name, Unary, Binary, Transpose,
-                              Conditional, Cast, Call, Tuple, Subscript, Reduction>;
+                              Conditional, Cast, Call, Tuple, Subscript, Reduction, ArrayLiteral>;
 
 /// An expression. `range` includes enclosing parentheses, whose number is `parentheses` (the printer emits only
 /// necessary ones). `depth` is 1 for a leaf, else one more than the deepest child.
@@ -448,8 +456,13 @@ struct Storage {
   IndexMap from;                 ///< stored to logical
 };
 
+/// `break;` or `continue;` of the innermost loop.
+struct Leave {
+  bool ends_loop = false;  ///< `break`
+};
+
 using StmtNode = std::variant<Import, Param, Input, Output, Let, TupleLet, Assign, TupleAssign, For, While, If, Print,
-                              Assert, Return, Function, Monoid, Extern, Storage>;
+                              Assert, Return, Leave, Function, Monoid, Extern, Storage>;
 
 /// A statement or declaration. The parser guarantees that `Import`, `Param`, `Input`, `Output`, `Function`, `Monoid`,
 /// `Extern` and `Storage` occur at top level only, and `Return` only in function bodies (its position there is

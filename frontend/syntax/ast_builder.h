@@ -14,7 +14,7 @@ namespace tdsl::frontend {
 /// A subscript as parsed, or an item of a reduction's index list, since `sum[k in a..b](…)` and `A[k]` start alike.
 /// `range` covers the whole item.
 struct SubscriptDraft {
-  std::variant<ast::IndexSubscript, ast::SliceSubscript, ast::ReductionIndex> node;
+  std::variant<ast::IndexSubscript, ast::SliceSubscript, ast::EllipsisSubscript, ast::ReductionIndex> node;
   ast::ExprPtr guard;  ///< null if omitted
   SourceRange range;
 };
@@ -66,6 +66,7 @@ class AstBuilder {
                            const SourceRange& range);
   ast::ExprPtr parenthesised(const ast::ExprPtr& inner, const SourceRange& range);
   ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
+  ast::ExprPtr array(std::vector<ast::ExprPtr> elements, const SourceRange& range);
   /// The named element type; reports the reserved names.
   ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
   ast::ExprPtr cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range);

@@ -120,6 +120,17 @@ ast::ExprPtr AstBuilder::tuple(std::vector<ast::ExprPtr> elements, const SourceR
   return make(ast::Tuple{std::move(elements)}, range);
 }
 
+ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceRange& range) {
+  constexpr std::size_t kMostElements = 65'536;
+  if (elements.empty() || elements.size() > kMostElements) {
+    sink_.error(DiagnosticId::kBadArgument, range,
+                elements.empty() ? "an array literal has at least one element; write zeros(0)"
+                                 : "an array literal has at most 65536 elements; read longer tensors from a file");
+    return placeholder(range);
+  }
+  return make(ast::ArrayLiteral{std::move(elements)}, range);
+}
+
 ir::Scalar AstBuilder::scalar_type(const std::string& name, const SourceRange& range) {
   const auto type = rt::element_type_named(name);
   if (!type) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
@@ -254,6 +265,8 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
       items.push_back({draft.range, ast::IndexSubscript{placeholder(draft.range)}});
     } else if (auto* slice = std::get_if<ast::SliceSubscript>(&draft.node)) {
       items.push_back({draft.range, std::move(*slice)});
+    } else if (std::holds_alternative<ast::EllipsisSubscript>(draft.node)) {
+      items.push_back({draft.range, ast::EllipsisSubscript{}});
     } else {
       items.push_back({draft.range, std::move(std::get<ast::IndexSubscript>(draft.node))});
     }

@@ -65,6 +65,8 @@ class SyntaxParts {
   void operator()(const ast::IndexSubscript& node) { add(node.value); }
   void operator()(const ast::SliceSubscript& node) { add(node.start), add(node.stop), add(node.step); }
 
+  void operator()(const ast::EllipsisSubscript&) {}
+
   void operator()(const ast::IntegerLiteral&) {}
   void operator()(const ast::FloatLiteral&) {}
   void operator()(const ast::BoolLiteral&) {}
@@ -78,6 +80,7 @@ class SyntaxParts {
   void operator()(const ast::Call& node) { add(node.arguments); }
   void operator()(const ast::Tuple& node) { add(node.elements); }
   void operator()(const ast::Subscript& node) { add(node.base), add(node.items); }
+  void operator()(const ast::ArrayLiteral& node) { add(node.elements); }
   void operator()(const ast::Reduction& node) { add(node.indices), add(node.guard), add(node.body); }
 
   void operator()(const ast::Import&) {}
@@ -97,6 +100,7 @@ class SyntaxParts {
   void operator()(const ast::Print& node) { add(node.items); }
   void operator()(const ast::Assert& node) { add(node.condition); }
   void operator()(const ast::Return& node) { add(node.value), add(node.suffixes); }
+  void operator()(const ast::Leave&) {}
   void operator()(const ast::Function& node) {
     if (!every_) return;
     add(node.parameters), add(node.results);

@@ -69,7 +69,7 @@ List append(List list, Item item) {
        EQUAL "==" NOT_EQUAL "!=" LESS "<" LESS_EQUAL "<=" GREATER ">" GREATER_EQUAL ">=" AND "&&" OR "||"
        ASSIGN "=" ADD_ASSIGN "+=" SUB_ASSIGN "-=" MUL_ASSIGN "*=" DIV_ASSIGN "/="
        LEFT_PAREN "(" RIGHT_PAREN ")" LEFT_BRACKET "[" RIGHT_BRACKET "]" LEFT_BRACE "{" RIGHT_BRACE "}"
-       COMMA "," SEMICOLON ";" COLON ":" DOT "." DOT_DOT ".." ARROW "->"
+       COMMA "," SEMICOLON ";" COLON ":" DOT "." DOT_DOT ".." ELLIPSIS "..." ARROW "->"
 
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
@@ -385,6 +385,9 @@ primary:
 | TYPE "(" arguments ")"                          { $$ = BUILD.cast($1, $3, @$); }
 | "where" "(" arguments ")"                       { $$ = BUILD.call({"where", @1}, $3, @$); }
 | "sparse" "(" arguments ")"                      { $$ = BUILD.call({"sparse", @1}, $3, @$); }
+| "tile" "(" arguments ")"                        { $$ = BUILD.call({"tile", @1}, $3, @$); }
+| "[" exprs "]"                                   { $$ = BUILD.array($2, @$); }
+| "[" "]"                                         { $$ = BUILD.array({}, @$); }
 ;
 
 arguments: %empty { } | argument_list             { $$ = $1; };
@@ -410,6 +413,7 @@ subscript:
 | optional_expr ":" optional_expr                 { $$ = {ast::SliceSubscript{$1, $3, nullptr}, nullptr, @$}; }
 | optional_expr ":" optional_expr ":" optional_expr
                                                   { $$ = {ast::SliceSubscript{$1, $3, $5}, nullptr, @$}; }
+| "..."                                           { $$ = {ast::EllipsisSubscript{}, nullptr, @$}; }
 | identifier "where" expr                         { $$ = {
                                                       ast::ReductionIndex{$1, nullptr, nullptr, nullptr, @1}, $3, @$}; }
 | range                                           { auto r = $1;

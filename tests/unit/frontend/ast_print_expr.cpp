@@ -44,6 +44,7 @@ struct PrecedenceOf {
   Precedence operator()(const ast::Tuple&) const { return Precedence::kPostfix; }
   Precedence operator()(const ast::Subscript&) const { return Precedence::kPostfix; }
   Precedence operator()(const ast::Reduction&) const { return Precedence::kPostfix; }
+  Precedence operator()(const ast::ArrayLiteral&) const { return Precedence::kPostfix; }
 };
 
 Precedence tighter(Precedence level) { return static_cast<Precedence>(static_cast<int>(level) + 1); }
@@ -178,6 +179,10 @@ std::string ExprPrinter::operator()(const ast::Call& node) const {
   }
   return node.callee.name + "(" + arguments + ")";
 }
+
+std::string ExprPrinter::operator()(const ast::ArrayLiteral& node) const { return "[" + list(node.elements) + "]"; }
+
+std::string ExprPrinter::operator()(const ast::EllipsisSubscript&) const { return "..."; }
 
 std::string ExprPrinter::operator()(const ast::Tuple& node) const { return "(" + list(node.elements) + ")"; }
 

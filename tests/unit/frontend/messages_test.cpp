@@ -98,7 +98,6 @@ TEST_CASE("slices and subscripts out of bounds") {
 }
 
 TEST_CASE("words of other languages") {
-  check_says("for i in 0..3 { break; }", "1:17 syntax: there is no `break`; use while with a condition\n");
   check_says("while true { continue; }", "1:14 syntax: there is no `continue`; put what follows into an `if`\n");
   check_says("{ let a = 1; }\nprint(2);",
              "1:1 syntax: a block cannot stand alone; blocks belong to `for`, `while`, `if` and `fn`\n");
