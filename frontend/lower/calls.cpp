@@ -5,6 +5,7 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
+#include "frontend/lower/instances.h"
 
 namespace tdsl::frontend {
 
@@ -208,25 +209,36 @@ Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& 
 
 }  // namespace
 
+namespace {
+
+/// The only one of the results of the call.
+Tensor only_result(Lowerer& lowerer, const std::vector<Tensor>& results, const ast::Call& call,
+                   const SourceRange& range) {
+  if (results.size() == 1) return results[0];
+  const std::string& name = call.callee.name;
+  lowerer.reports.fail(
+      DiagnosticId::kMisplacedTuple, range,
+      "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+}
+
+}  // namespace
+
 Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  if (lowerer.frames.back().instance.functions.contains(call.callee.name))
+    return only_result(lowerer, call_argument(lowerer, call, range), call, range);
+  return lower_named_call(lowerer, call, range);
+}
+
+Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const std::string& name = call.callee.name;
   const Declarations& declared = lowerer.declared;
   if (declared.refused.contains(name)) throw Abandoned{};
-  const auto fail_tuple = [&](std::size_t results) {
-    lowerer.reports.fail(
-        DiagnosticId::kMisplacedTuple, range,
-        "`" + name + "` returns " + counted(results, "value") + ": write let (a, b) = " + name + "(…);");
-  };
   if (declared.functions.contains(name)) {
-    const std::vector<Tensor> results = call_function(lowerer, call, range);
-    if (results.size() != 1) fail_tuple(results.size());
-    return results[0];
+    return only_result(lowerer, call_function(lowerer, call, range), call, range);
   }
   if (const auto foreign = declared.foreigns.find(name); foreign != declared.foreigns.end()) {
     if (foreign->second.kernel == nullptr) return call_foreign_function(lowerer, foreign->second, call, range);
-    const std::size_t results = foreign->second.kernel->results.size();
-    if (results == 1) return call_foreign_kernel(lowerer, foreign->second, call, range)[0];
-    fail_tuple(results);
+    return only_result(lowerer, call_foreign_kernel(lowerer, foreign->second, call, range), call, range);
   }
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);

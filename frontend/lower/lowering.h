@@ -13,6 +13,8 @@ using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identif
 /// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
+/// The written element type, or what the type parameter denotes in this call.
+ir::Scalar element_type(Lowerer& lowerer, ir::Scalar written, const std::string& parameter);
 ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);
 ir::Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name);
 
@@ -105,6 +107,8 @@ std::vector<ast::SubscriptItem> subscripts_of(Lowerer& lowerer, const std::vecto
 
 /// Lowers a call with one result.
 Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// The same for a callee that is no parameter of function type.
+Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// True if the call returns a scalar for scalars: `exp(x)`, `max(x, y)`.
 [[nodiscard]] bool is_scalar_function(const Declarations& declared, const ast::Call& call);
 /// The word given as the named argument, one of `words`; the first of them if it is omitted.
@@ -121,24 +125,30 @@ std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::
 
 // Functions of the program: calls are inlined, applied per element, or turned into procedures.
 
+/// The value of a condition on literal parameters, which chooses a branch at compile time; else nullopt.
+std::optional<bool> decided(const Lowerer& lowerer, const ast::Expr& condition);
 /// Binds the dimensions of the parameter's type and converts the argument to it.
 std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& type,
                                    const Tensor& arg, const SourceRange& range);
+/// A result converted to its declared type. `function`: the function's name, for messages.
+Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function);
 std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// `points`: the index variables that distinguish evaluations of the call.
 std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                 const ast::Call& call, const ir::SourceRange& range,
                                 const std::vector<std::int32_t>& points);
 /// The call if the whole expression is a call with several results, else null.
-const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& value);
+const ast::Call* tuple_call(const Lowerer& lowerer, const ast::ExprPtr& value);
 std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// The same for a callee that is no parameter of function type.
+std::vector<Tensor> lower_named_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// False, with an error, unless the body has exactly one `return`, as its last statement.
 bool check_returns(Reports& reports, const ast::Function& f);
 /// Checks names in the bodies of uncalled functions, which are not lowered.
 void check_uncalled(Lowerer& lowerer);
 /// False, with an error, if inlining all functions exceeds the nesting limit of expressions.
 [[nodiscard]] bool calls_fit(Reports& reports, const Declarations& declared);
-CallNumbers number_calls(const Declarations& declared,
+CallNumbers number_calls(const std::function<bool(const std::string&)>& is_function,
                          const std::function<void(const std::function<void(const ast::Expr&)>&)>& each);
 /// Lowers the call of an arithmetic function to one operation; nullopt if that would evaluate arguments that the body
 /// may skip.

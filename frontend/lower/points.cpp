@@ -97,7 +97,7 @@ bool draws(const ast::Function& f, const FunctionOfName& called) {
     if (calls_any(*reached[k], {"random", "randn"})) return true;
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
       const auto* call = std::get_if<ast::Call>(&e.node);
-      const ast::Function* other = call == nullptr ? nullptr : called(call->callee.name);
+      const ast::Function* other = call == nullptr ? nullptr : called(*reached[k], call->callee.name);
       if (other != nullptr && std::ranges::find(reached, other) == reached.end()) reached.push_back(other);
     });
   }
@@ -117,7 +117,7 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
                          std::holds_alternative<ast::Transpose>(e.node) || std::holds_alternative<ast::Tuple>(e.node) ||
                          std::holds_alternative<ast::StringLiteral>(e.node);
       const auto* call = std::get_if<ast::Call>(&e.node);
-      const ast::Function* function = call == nullptr ? nullptr : called(call->callee.name);
+      const ast::Function* function = call == nullptr ? nullptr : called(*reached[k], call->callee.name);
       only = only && !other && (call == nullptr || function != nullptr || is_operation(*call));
       if (function != nullptr && std::ranges::find(reached, function) == reached.end()) reached.push_back(function);
     });
@@ -247,7 +247,7 @@ Expr applied(const GraphBuilder& graph, const PointLoop& loop, ir::Procedure pro
 
 std::optional<Tensor> call_as_procedure(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                         const ast::Call& call, const SourceRange& range) {
-  const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
+  const auto called = [&](const ast::Function& in, const std::string& name) { return lowerer.called_in(in, name); };
   if (!is_arithmetic(f, called, [&](const ast::Call& c) { return is_scalar_function(lowerer.declared, c); }))
     return std::nullopt;
   const PointLoop loop = body_at_a_point(lowerer, f, args, call, range, {});

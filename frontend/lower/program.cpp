@@ -9,7 +9,8 @@ namespace tdsl::frontend {
 namespace {
 
 CallNumbers number_module(const Declarations& declared, const ast::Module& module) {
-  return number_calls(declared, [&](const ExprVisitor& visit) {
+  const auto is_function = [&](const std::string& name) { return declared.functions.contains(name); };
+  return number_calls(is_function, [&](const ExprVisitor& visit) {
     for (const ast::StmtPtr& s : module.statements) for_each_expr(*s, visit);
   });
 }

@@ -102,6 +102,10 @@ SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name) {
                              "; declare it with var");
   }
   if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
+  if (lowerer.names.is_captured(name.name))
+    lowerer.reports.fail(DiagnosticId::kImmutable, name.range,
+                         "`" + name.name + "` cannot be assigned in a lambda, which only reads the names around it",
+                         {{symbol->range, "declared here"}});
   if (symbol->kind == Symbol::Kind::kVar) return symbol;
   static const std::map<Symbol::Kind, std::string> kinds = {
       {Symbol::Kind::kLet, "declared with let; use var"},

@@ -37,6 +37,9 @@ void for_each_expr(const ast::Block& b, const ExprVisitor& f);
 /// Calls `f` on every expression of the function's body.
 void for_each_expr(const ast::Function& function, const ExprVisitor& f);
 
+/// True if the function has a parameter of function type with that name.
+[[nodiscard]] bool has_function_parameter(const ast::Function& f, const std::string& name);
+
 /// The name if `e` is a bare name, possibly in parentheses, else null.
 [[nodiscard]] const std::string* bare_name(const ast::Expr& e);
 

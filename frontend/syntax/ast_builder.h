@@ -31,6 +31,7 @@ struct SignatureDraft {
   ast::Identifier name;
   std::vector<ast::FunctionParameter> parameters;
   std::vector<ast::TypeExpr> results;
+  std::vector<ast::TypeParameter> type_parameters = {};
 };
 
 /// `name = value;` in a monoid; the value is null if the field was reported.
@@ -67,10 +68,13 @@ class AstBuilder {
   ast::ExprPtr parenthesised(const ast::ExprPtr& inner, const SourceRange& range);
   ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
   ast::ExprPtr array(std::vector<ast::ExprPtr> elements, const SourceRange& range);
-  /// The named element type; reports the reserved names.
+  /// The named element type, f64 for a type parameter; reports types that are not supported.
   ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
+  ast::TypeParameter type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound);
   ast::ExprPtr cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range);
   ast::ExprPtr call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range);
+  ast::ExprPtr lambda(std::vector<ast::FunctionParameter> parameters, std::variant<ast::ExprPtr, ast::Block> body,
+                      const SourceRange& word, const SourceRange& range);
 
   PostfixDraft postfix(ast::ExprPtr primary);
   PostfixDraft subscripted(PostfixDraft base, std::vector<SubscriptDraft> items, const SourceRange& range);

@@ -131,9 +131,20 @@ ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceR
   return make(ast::ArrayLiteral{std::move(elements)}, range);
 }
 
+namespace {
+
+/// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
+std::string type_parameter_named(const std::string& word) {
+  const bool is_complex = word == "c64" || word == "c128";
+  return is_complex || rt::element_type_named(word) ? "" : word;
+}
+
+}  // namespace
+
 ir::Scalar AstBuilder::scalar_type(const std::string& name, const SourceRange& range) {
   const auto type = rt::element_type_named(name);
-  if (!type) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
+  const bool is_complex = name == "c64" || name == "c128";
+  if (is_complex) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
   return type.value_or(ir::Scalar::kF64);
 }
 
@@ -144,7 +155,7 @@ ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument
     return placeholder(range);
   }
   check_arguments({type, range}, arguments);
-  return make(ast::Cast{scalar, arguments.front().value}, range);
+  return make(ast::Cast{scalar, arguments.front().value, type_parameter_named(type)}, range);
 }
 
 void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
@@ -177,6 +188,20 @@ void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vecto
 ast::ExprPtr AstBuilder::call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range) {
   check_arguments(callee, arguments);
   return make(ast::Call{std::move(callee), std::move(arguments)}, range);
+}
+
+ast::ExprPtr AstBuilder::lambda(std::vector<ast::FunctionParameter> parameters,
+                                std::variant<ast::ExprPtr, ast::Block> body, const SourceRange& word,
+                                const SourceRange& range) {
+  ast::Function function{{"fn", word}, std::move(parameters), {}, std::move(body)};
+  return make(ast::Lambda{std::make_shared<const ast::Function>(std::move(function))}, range);
+}
+
+ast::TypeParameter AstBuilder::type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound) {
+  if (bound && bound->name != "float" && bound->name != "real" && bound->name != "number")
+    sink_.error(DiagnosticId::kBadArgument, bound->range,
+                "`" + bound->name + "` bounds no type parameter; the bounds are `float`, `real` and `number`");
+  return {std::move(name), std::move(bound)};
 }
 
 PostfixDraft AstBuilder::postfix(ast::ExprPtr primary) {
@@ -276,7 +301,7 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
-  return {scalar_type(scalar, range), sparse, std::move(dimensions), range};
+  return {scalar_type(scalar, range), type_parameter_named(scalar), sparse, std::move(dimensions), range};
 }
 
 }  // namespace tdsl::frontend
