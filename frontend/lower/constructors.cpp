@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/sema/types.h"
 #include "frontend/lower/lowering.h"
 
 namespace tdsl::frontend {
