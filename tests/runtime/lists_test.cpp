@@ -47,7 +47,7 @@ StoredFile random_graph(const TemporaryFolder& folder, std::mt19937& random, Ind
 
 double modulo(double x) { return static_cast<double>(static_cast<Index>(x) % 101); }
 
-/// What a step reads besides A and x[j].
+/// A further operand of a step.
 enum class Also : std::uint8_t { kNothing, kOwn };
 
 /// x[i, c] = (x[i, c] + sum[j](A[i, j] * x[j, c])) mod 101, with the first summand only if asked for.
