@@ -14,8 +14,9 @@ SHARES = (0.5, 1, 2, 4, 8)   # data relative to the memory of all ranks
 NUMPY = """
 import resource, sys, time
 import numpy as np
-size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (size + int(sys.argv[1]), size + int(sys.argv[1])))
+np.ones((300, 300)) @ np.ones((300, 300))  # the library allocates its buffers
+limit = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + int(sys.argv[1]) + (4 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 A, B = np.load(sys.argv[2]), np.load(sys.argv[3])
 begun = time.perf_counter()
 C = A @ B
@@ -26,6 +27,8 @@ print(time.perf_counter() - begun)
 def numpy_seconds(memory, scratch):
     """None: there was not enough memory."""
     done = subprocess.run([PYTHON, "-c", NUMPY, str(memory), str(scratch / "A.npy"), str(scratch / "B.npy")], capture_output=True, text=True)
+    if done.returncode != 0 and "emory" not in done.stderr:
+        raise SystemExit(done.stderr)
     return float(done.stdout) if done.returncode == 0 else None
 
 

@@ -103,6 +103,9 @@ def algorithms(tiny):
         rows = experiment.sizes["n"] if tiny else experiment.sizes["n"] // 4
         steps = next(experiment.params[p] for p in ("max_steps", "steps", "epochs") if p in experiment.params)
         yield Workload(dataclasses.replace(experiment, sizes=experiment.sizes | {"n": rows}), grow.get(name, {"n": 1}), {"X": steps})
+        if "k" in experiment.sizes:  # figure 13: with the number of classes or centers the operations become the bound
+            many = experiment.sizes | {"n": max(1, rows // 5), "k": 6 if tiny else 50}
+            yield Workload(dataclasses.replace(experiment, name=f"{name}_many", paper="SystemML, figure 13", sizes=many), {"n": 1}, {"X": steps})
 
 
 def llama(name, layers, n, d, heads, f):
