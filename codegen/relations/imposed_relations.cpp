@@ -94,7 +94,7 @@ class Decisions {
     const auto found = relations_.tensors.find(op.outputs[0].id);
     if (found == relations_.tensors.end()) return;
     const Relation p = matching_.computed(found->second);
-    if (!p) return;
+    if (!p || plan::is_fixed(op)) return;
     plan::Decision decision = decision_of(op);
     decision.work = text_of(planned(p, first_slots(op.shape.size()), op.shape.size()), plan::slot_names(op));
     record(op, p, std::move(decision), found->second);

@@ -278,6 +278,8 @@ COMMAND_MISTAKES = [
     ("tdslc_explain_product", "explain {product} --set n=4294967296", 1, r"product\.tdsl:2: the size n \* n is more than"),
     *((f"tdslc_{stage}_without_sizes", f"explain {{square}} --stage={stage}", 1, r"square\.tdsl:1: the extent of n is not known: give a file, or --set n=N")
       for stage in ("region", "workflow", "algebra", "kernels")),
+    ("tdslc_rules_without_sizes", "explain {square} -n 2 --stage=rules", 1, r"square\.tdsl:1: the extent of n is not known: give a file, or --set n=N"),
+    ("tdslc_rules_of_one_rank", "explain {square} --set n=8 --stage=rules", 2, r"--stage=rules: one site moves nothing; give -n"),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     # Kept out of other lists, in case one of them does start ranks.

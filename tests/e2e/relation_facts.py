@@ -10,7 +10,18 @@ from session import Failed
 
 ROOT = Path(__file__).resolve().parents[2]
 # Derivations: arguments of `explain --stage=rules`, and text that its output has in this order.
-DERIVED = {}
+DERIVED = {
+    # The filter is below every communication. Both diagonals lie on the same sites, so that the model's 400 floats do not move.
+    "diagonal": ("tests/e2e/cases/diagonal_of_sum.tdsl -n 4 --set n=400 --place X=i0:4 --place Y=i1:4",
+                 ("= join %0, %1 on [0, 1], [0, 1] by add", "= filter %2 where k0 == k1", "= rekey %3 [k0]", "= map %4 by diag", "; Table 1 on 4 sites",
+                  "; costs 640000", "bcast %0", ", R1-6: filter(join(L, R), p) is", "- %", "+ %", "; the cheapest of ", "; costs 400; 0 elements arrive",
+                  "mesh a:4/1", "part [0]", "local filter", "shuf", 'result "d"')),
+    # Horizontal: the metric and the query are broadcast, s D^2 + s D; minima add a few floats.
+    "nearest": ("samples/nearest_in_metric.tdsl -n 8 --set n=1500000 --set d=6000 --place X=i0:8 --place q=i0:8 --place M=i0:8",
+                ("by matmul", "; Table 1 on 8 sites", ", R2-6: join(L [at D], R [at P]) is", "; the cheapest of ", "; costs 2880480", "bcast")),
+    # Data-parallel: both weights are broadcast, both gradients shuffled, 2 s (D H + H L).
+    "network": ("tests/e2e/cases/network_step.tdsl -n 5 --set n=10000 --set d=1600 --set h=100000 --set l=10 --place X=i0:5 --place Y=i0:5 --place W1=i0:5 "
+                "--place W2=i0:5", ("; Table 1 on 5 sites", "R2-6", "; the cheapest of ", "; costs 1610000000;", "bcast", "shuf"))}
 ARRIVE = re.compile(r"(\d+) elements arrive")
 # A product with B broadcast, on 4 sites: 3 of its 4 quarters arrive at every site.
 BROADCAST = """mesh a:4/1
@@ -48,24 +59,24 @@ class RelationFacts:
         a, b = (np.random.default_rng(seed).integers(-3, 4, (n, n)).astype(float) for seed in (1, 2))
         np.save(self.work / "ia-A.npy", a)
         np.save(self.work / "ia-B.npy", b)
-        sizes = [word for name in "nmk" for word in ("--set", f"{name}={n}")]
+        sizes, output = [word for name in "nmk" for word in ("--set", f"{name}={n}")], ["--", "--C", self.work / "ia-C.npy"]
         texts = {"written": BROADCAST,
-                 "algebra": self.shown(product, "-n", "4", *sizes, "--place", "A=n:2,m:2", "--stage=algebra"),
-                 "rules": self.shown(product, "-n", "4", *sizes, "--place", "A=m:4", "--place", "B=m:4", "--stage=rules")}
+                 "algebra": self.shown(product, "-n", "4", *sizes, "--place", "A=i0:2,i1:2", "--stage=algebra", *output),
+                 "rules": self.shown(product, "-n", "4", *sizes, "--place", "A=i1:4", "--place", "B=i0:4", "--stage=rules", *output)}
         for name, text in texts.items():
             plan = self.work / f"{name}.ia"
             plan.write_text(text)
-            arrive = sum(map(int, ARRIVE.findall(self.shown(product, "-n", "4", *sizes, "--use-plan", plan, "--stage=algebra"))))
-            shown = json.loads(self.shown(product, "-n", "4", *sizes, "--use-plan", plan, "--json"))
+            arrive = sum(map(int, ARRIVE.findall(self.shown(product, "-n", "4", *sizes, "--use-plan", plan, "--stage=algebra", *output))))
+            predicted = sum(rank["bytes_received"] for rank in json.loads(self.shown(product, "-n", "4", *sizes, "--use-plan", plan, "--json", *output))["per_rank"])
             files = [word for tensor in "ABC" for word in (f"--{tensor}", f"ia-{tensor}.npy")]
             run = launch.run([self.tdslc, "run", product, "-n", 4, "--", *files, "--use-plan", plan, "--stats", "ia.json", "--quiet"], self.options.limit,
                              cwd=self.work, env={"TDSL_OVERSUBSCRIBED": "1"})
             if run.code != 0:
                 raise Failed(f"{name}: {run}")
             received = sum(rank["bytes_received"] for rank in json.loads((self.work / "ia.json").read_text())["per_rank"])
-            printed = int(ARRIVE.findall(text)[-1]) if name != "written" else 3 * n * n
-            if not 8 * printed == 8 * arrive == received == shown["bytes_received"]:
-                raise Failed(f"{name}: {printed} elements, {arrive} as a plan, {shown['bytes_received']} bytes predicted, {received} received")
+            printed = sum(map(int, ARRIVE.findall(text))) if name != "written" else 3 * n * n
+            if not 8 * printed == 8 * arrive == received == predicted:
+                raise Failed(f"{name}: {printed} elements, {arrive} as a plan, {predicted} bytes predicted, {received} received")
             if not np.array_equal(np.load(self.work / "ia-C.npy"), a @ b):
                 raise Failed(f"{name}: another product")
 

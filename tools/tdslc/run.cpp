@@ -81,6 +81,8 @@ int launch(std::vector<std::string> command, const std::optional<std::string>& p
   default_variable("TDSL_SILENT_INTERRUPT", "1");
   codegen::WorkFolder session(session_folders(other_hosts()));
   if (plan) {
+    if (session.path().empty())
+      throw UsageError("--use-plan: ranks on other hosts take no relations; `explain --save-plan` translates them");
     const std::string file = session.path() + "/relations.plan";
     codegen::write_text(file, *plan);
     replace_plan(command, file);

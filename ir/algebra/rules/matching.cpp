@@ -115,7 +115,7 @@ bool completes(const Expr& e) {
   return sum != nullptr && e->operands[0]->type.pieces && sum->keep == all_dims(e->operands[0]->type.keys.arity());
 }
 
-std::string text_of(const Expr& e) {
+std::string spelled(const Expr& e) {
   const OpText text = op_text(e->op, e->operands);
   return text.parameters.empty() ? text.word : text.word + " " + text.parameters;
 }
@@ -167,7 +167,7 @@ void Matching::match(const Expr& planned, const Expr& wanted) {
 
 void Matching::refuse(const Expr& planned, const Expr& wanted) const {
   throw std::runtime_error(
-      fmt::format("line {}: the program has `{}` here, not `{}`", line(planned), text_of(wanted), text_of(planned)));
+      fmt::format("line {}: the program has `{}` here, not `{}`", line(planned), spelled(wanted), spelled(planned)));
 }
 
 std::size_t Matching::line(const Expr& planned) const { return lines_.at(planned->id); }

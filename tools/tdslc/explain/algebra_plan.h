@@ -18,7 +18,7 @@ struct AlgebraPlan {
 };
 [[nodiscard]] AlgebraPlan algebra_plan(const codegen::OperationProgram& operations, const ReportRequest& request);
 
-/// Comments: what the program has beyond the region, which operations are opaque and why, and padded dimensions.
+/// Comments: the end of the region, opaque operations with their reasons, and padded dimensions.
 [[nodiscard]] std::string notes_text(const codegen::Relations& relations, const plan::Region& region);
 
 }  // namespace tdsl::tools

@@ -164,11 +164,15 @@ std::string row_text(const codegen::OperationProgram& program, const KernelRow& 
   return text;
 }
 
-/// Counts the bytes of compressed tensors as stored.
+/// Counts the bytes of compressed tensors as stored; `stored`: expected bytes over those of all elements.
 void store_parts(KernelRow& row, const plan::Op& op, const std::map<plan::TensorId, double>& stored) {
-  if (!op.outputs.empty()) row.written_bytes *= stored.at(op.outputs.front().id);
+  const auto part = [&](plan::TensorId tensor) {
+    const auto found = stored.find(tensor);
+    return found == stored.end() ? 1.0 : found->second;
+  };
+  if (!op.outputs.empty()) row.written_bytes *= part(op.outputs.front().id);
   for (std::size_t k = 0; k < std::min(op.reads.size(), row.read_bytes.size()); ++k)
-    row.read_bytes[k] *= stored.at(op.reads[k].tensor);
+    row.read_bytes[k] *= part(op.reads[k].tensor);
 }
 
 std::string forms_text(const codegen::OperationProgram& operations, const record::Start& start) {

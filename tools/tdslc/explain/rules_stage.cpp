@@ -13,6 +13,7 @@
 #include "ir/algebra/text/text.h"
 #include "tools/tdslc/explain/algebra_plan.h"
 #include "tools/tdslc/explain/plan_output.h"
+#include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
 
@@ -22,6 +23,8 @@ namespace {
 
 /// Plans compared in a round of the derivation.
 constexpr std::size_t kPlansOfRound = 2000;
+/// Every dimension has a block per site, and a product of matrices that number cubed.
+constexpr algebra::Index kMostSites = 64;
 
 /// The layout on the papers' single axis: PART over all dimensions that it cuts.
 algebra::Layout on_one_axis(const algebra::Layout& layout) {
@@ -80,29 +83,21 @@ class DerivationText {
   std::map<int, int> numbers_;
 };
 
-}  // namespace
+/// Table 1 with inputs at their layouts; those that the plan does not place are cut by rows.
+algebra::Expr compiled(const codegen::Relations& made, const std::map<std::string, algebra::Layout>& layouts) {
+  const auto layout_of = [&](const algebra::Input& input) {
+    const auto known = layouts.find(input.name);
+    if (known != layouts.end()) return known->second;
+    if (made.generated.contains(input.name)) return algebra::Layout::all();
+    return algebra::Layout::part(input.frontier.empty() ? algebra::Dims{} : algebra::Dims{0});
+  };
+  return algebra::compile(*made.pool, algebra::single_root(*made.pool, made.program), layout_of);
+}
 
-std::string rules_text(const codegen::OperationProgram& operations, const ReportRequest& request) {
-  const algebra::Index sites = request.inputs.ranks;
-  const AlgebraPlan chosen = algebra_plan(operations, request);
-  codegen::Relations made = codegen::relations_of(chosen.region, chosen.bodies, {nullptr, sites});
-  std::map<std::string, algebra::Layout> layouts;
-  if (chosen.plan != nullptr)
-    layouts = input_layouts(codegen::relations_of(chosen.region, chosen.bodies, {chosen.plan.get()}));
-  std::string text = fmt::format("; {} without sites\n{}", operations.name, algebra::print(made.program)) +
-                     notes_text(made, chosen.region);
-  algebra::Pool& pool = *made.pool;
-  const algebra::Expr first =
-      algebra::compile(pool, algebra::single_root(pool, made.program), [&](const algebra::Input& input) {
-        const auto known = layouts.find(input.name);
-        if (known != layouts.end()) return known->second;
-        if (made.generated.contains(input.name)) return algebra::Layout::all();
-        return algebra::Layout::part(input.frontier.empty() ? algebra::Dims{} : algebra::Dims{0});
-      });
-  const algebra::Cheapest best = algebra::derive(pool, first, sites, kPlansOfRound);
-  algebra::Index cost = algebra::paper_cost(first, sites);
+std::string derivation_text(const algebra::Expr& first, const algebra::Cheapest& best, algebra::Index sites) {
   DerivationText derivation(sites);
-  text += fmt::format(
+  algebra::Index cost = algebra::paper_cost(first, sites);
+  std::string text = fmt::format(
       "\n; Table 1 on {} sites, inputs as the plan places them\n; costs {}: floats x sites of a bcast, "
       "floats of a shuf\n{}",
       sites, cost, derivation.initial(first));
@@ -110,15 +105,37 @@ std::string rules_text(const codegen::OperationProgram& operations, const Report
     text += derivation.step(k + 1, best.steps[k], cost);
     cost = algebra::paper_cost(best.steps[k].plan, sites);
   }
-  const algebra::Mesh mesh{{sites}};
-  const std::vector<algebra::Index> arrived = algebra::moved_by(algebra::nodes_of(std::span(&best.plan, 1)), mesh);
-  text += fmt::format(
+  return text;
+}
+
+/// The last part of the output, which --use-plan takes.
+std::string plan_text(const algebra::Cheapest& best, const algebra::Program& program, algebra::Index sites) {
+  const std::vector<algebra::Index> arrived =
+      algebra::moved_by(algebra::nodes_of(std::span(&best.plan, 1)), algebra::Mesh{{sites}});
+  return fmt::format(
       "\n; the cheapest of {} plans{}\n; costs {}; {} elements arrive, {} of them at the busiest site\n{}\n{}",
       best.plans, best.complete ? ", all that the rules reach" : "", best.cost,
       std::accumulate(arrived.begin(), arrived.end(), algebra::Index{0}), *std::ranges::max_element(arrived),
       plan::mesh_line(plan::Mesh{{plan::MeshAxis{{sites, 1}, false}}}),
-      algebra::print(algebra::results_of(best.plan, made.program)));
-  return text;
+      algebra::print(algebra::results_of(best.plan, program)));
+}
+
+}  // namespace
+
+std::string rules_text(const codegen::OperationProgram& operations, const ReportRequest& request) {
+  const algebra::Index sites = request.inputs.ranks;
+  if (sites > kMostSites) throw UsageError(fmt::format("--stage=rules: at most {} sites", kMostSites));
+  const AlgebraPlan chosen = algebra_plan(operations, request);
+  const codegen::Relations made = codegen::relations_of(chosen.region, chosen.bodies, {nullptr, sites});
+  const std::string text = fmt::format("; {} without sites\n{}", operations.name, algebra::print(made.program)) +
+                           notes_text(made, chosen.region);
+  if (made.program.results.empty()) return text;
+  std::map<std::string, algebra::Layout> layouts;
+  if (chosen.plan != nullptr)
+    layouts = input_layouts(codegen::relations_of(chosen.region, chosen.bodies, {chosen.plan.get()}));
+  const algebra::Expr first = compiled(made, layouts);
+  const algebra::Cheapest best = algebra::derive(*made.pool, first, sites, kPlansOfRound);
+  return text + derivation_text(first, best, sites) + plan_text(best, made.program, sites);
 }
 
 }  // namespace tdsl::tools
