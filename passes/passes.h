@@ -82,6 +82,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program dense_copies(const ir::Program& program, PassContext& context);
 /// `sum[j](absent_mul(%A[i, j], %x[j]))`, A compressed, becomes the same `stored [i over %A[i, j], j over %A[i, j]]`.
 [[nodiscard]] ir::Program iteration(const ir::Program& program, PassContext& context);
+/// `%A`, a compressed input whose readers run once per distinct value of a column, becomes coded.
+[[nodiscard]] ir::Program coding(const ir::Program& program, PassContext& context);
 /// No rewrite: warns `[dense-storage]` about every tensor of a sparse type that stores all of its elements, with the
 /// reason. `dense_copies` has already warned about dense copies.
 void warn_of_dense_storage(const ir::Program& program, PassContext& context);

@@ -84,8 +84,10 @@ constexpr std::array kPipeline = {
     Pass{"gathers", "gather indirect reads, except one that the operation can perform itself", gathers, 0},
     // No later pass changes the readers of a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
-    // Last: lowering reads it.
+    // Lowering reads it.
     Pass{"iteration", "choose the loops over stored elements of each operation", iteration, 0},
+    // Last: depends on the loops of all readers.
+    Pass{"coding", "store columns as codes where operations run once per distinct value", coding, 1},
 };
 
 void check(const ir::Program& program, std::string_view pass) {

@@ -4,6 +4,7 @@
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
 #include "codegen/operations/describe.h"
+#include "ir/analysis/by_value.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
@@ -66,7 +67,19 @@ void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> to
   over.merge = loop.merge;
   over.within = within;
   if (over.fibres.size() == 1 && !within.begin) over.ahead = ahead(depth);
+  if (depth == 0) over.by = by_value(body);
   add(nest::For{label, std::move(over), nest::Order::kSerial, std::move(body)});
+}
+
+/// How the loop over rows with this body runs where columns are coded.
+ir::ByValue KernelNestBuilder::by_value(const Body& body) const {
+  using enum ir::ByValue;
+  const auto type = [this](ValueId v) -> const ir::Type& { return program_.type(v); };
+  const ir::ByValue by = ir::by_value(compute_, type);
+  if (by == kNone || !program_.type(compute_.iteration->driver().tensor).is_coded()) return kNone;
+  const auto* elements = body.empty() ? nullptr : std::get_if<nest::For>(&body.back().op);
+  // Parts of the product that have names are computed in front of it.
+  return by == kWeights && (elements == nullptr || elements->body.size() != 1) ? kNone : by;
 }
 
 /// The part of a row that is left by guards on the column. A single bound costs more to find than it saves.

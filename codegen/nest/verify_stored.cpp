@@ -81,6 +81,7 @@ class StoredVerifier {
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
       part(f, *stored);
       together(f, *stored);
+      if (stored->by != ir::ByValue::kNone) by_value(f, *stored);
     }
     loops_.push_back(&f);
     if (stored != nullptr) std::ranges::for_each(stored->ahead, [this](const Place& p) { ahead(p); });
@@ -110,6 +111,19 @@ class StoredVerifier {
                      nest_.variable(stored.fibres.front().operand).type.rank() == 2;
     if (!row) problem("the loop over {} walks a part of a level that is no row of a matrix", name(f.index));
     if (!stored.ahead.empty()) problem("the loop over {} walks a part of a row, and fetches ahead", name(f.index));
+  }
+  /// The loop over the rows of a matrix contains one over the elements of its row, before which only locals are
+  /// defined. With weights the innermost statement adds a product to a result.
+  void by_value(const For& f, const Stored& stored) {
+    const Fibre& rows = stored.fibres.front();
+    const bool matrix = stored.fibres.size() == 1 && rows.outer.empty() && exists(rows.operand) &&
+                        nest_.variable(rows.operand).type.rank() == 2;
+    const For* const elements = loop_over_elements(f);
+    if (!matrix || elements == nullptr)
+      return problem("the loop over {} runs by value, and not over the rows and elements of a matrix", name(f.index));
+    const bool adds = elements->body.size() == 1 && std::holds_alternative<Update>(elements->body.front().op);
+    if (stored.by == ir::ByValue::kWeights && !adds)
+      problem("the loop over {} runs by weights, and does not add products", name(f.index));
   }
   /// Several operands are co-iterated over all levels.
   void together(const For& f, const Stored& stored) {

@@ -170,7 +170,10 @@ class ProgramEmitter {
     match(
         s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {}, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          const std::string_view method = program_.type(i.target).is_compressed() ? "stored_input" : "input";
+          const ir::Type& stored = program_.type(i.target);
+          const std::string_view method = stored.is_coded()        ? "coded_input"
+                                          : stored.is_compressed() ? "stored_input"
+                                                                   : "input";
           body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
                      string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },

@@ -35,6 +35,7 @@ struct Type {
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
   [[nodiscard]] bool has_sparse() const { return format.has_sparse(); }
   [[nodiscard]] bool is_compressed() const { return format.is_compressed(); }
+  [[nodiscard]] bool is_coded() const { return format.is_coded(); }
 };
 
 struct ValueInfo {

@@ -72,7 +72,10 @@ class PartRows {
 template <class T>
 class RowCursor {
  public:
-  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) { settle(); }
+  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
+    parts.require_plain();
+    settle();
+  }
   /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the row, valid until the next call, and advances.
