@@ -100,9 +100,9 @@ struct Stored {
   std::vector<Fibre> fibres;
   ir::Merge merge = ir::Merge::kUnion;
   ir::ByValue by = ir::ByValue::kNone;  ///< of the rows of a matrix, with its elements inside
-  TaskRange within{};          ///< the part of the task's interval; only for a row of a single operand
-  std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
-                               ///< compressed operand, to prefetch before the loop reaches their index
+  TaskRange within{};                   ///< the part of the task's interval; only for a row of a single operand
+  std::vector<Place> ahead{};           ///< for a single operand: elements, or the contents at the outermost index of a
+                                        ///< compressed operand, to prefetch before the loop reaches their index
 };
 /// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices with this
 /// `block` run over the rows of the current block, and local tensors hold these rows.

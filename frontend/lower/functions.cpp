@@ -327,7 +327,8 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
                          "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
                              std::to_string(results.size()));
   }
-  for (std::size_t k = 0; k < results.size(); ++k) results[k] = check_result(lowerer, results[k], f.results[k], "`" + f.name.name + "`");
+  for (std::size_t k = 0; k < results.size(); ++k)
+    results[k] = check_result(lowerer, results[k], f.results[k], "`" + f.name.name + "`");
   return results;
 }
 
@@ -417,8 +418,7 @@ const ast::Call* tuple_call(const Lowerer& lowerer, const ast::ExprPtr& value) {
 }
 
 std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  if (lowerer.frames.back().instance.functions.contains(call.callee.name))
-    return call_argument(lowerer, call, range);
+  if (lowerer.frames.back().instance.functions.contains(call.callee.name)) return call_argument(lowerer, call, range);
   return lower_named_tuple_call(lowerer, call, range);
 }
 

@@ -76,9 +76,9 @@ std::vector<const ast::Argument*> matched(Lowerer& lowerer, const ast::Function&
       if (found == f.parameters.end()) {
         std::vector<std::string> names;
         for (const ast::FunctionParameter& p : f.parameters) names.push_back(p.name.name);
-        lowerer.reports.fail(DiagnosticId::kBadArgument, a.name->range,
-                             f.name.name + " has no argument `" + a.name->name + "=`" +
-                                 did_you_mean(a.name->name, names));
+        lowerer.reports.fail(
+            DiagnosticId::kBadArgument, a.name->range,
+            f.name.name + " has no argument `" + a.name->name + "=`" + did_you_mean(a.name->name, names));
       }
       k = static_cast<std::size_t>(found - f.parameters.begin());
     } else {
@@ -95,8 +95,9 @@ std::vector<const ast::Argument*> matched(Lowerer& lowerer, const ast::Function&
   std::size_t missing = 0;
   while (missing < given.size() && !lacks(missing)) ++missing;
   if (count <= given.size() && missing == given.size()) return given;
-  const std::string wanted =
-      required == given.size() ? std::to_string(required) : std::to_string(required) + " to " + std::to_string(given.size());
+  const std::string wanted = required == given.size()
+                                 ? std::to_string(required)
+                                 : std::to_string(required) + " to " + std::to_string(given.size());
   lowerer.reports.fail(DiagnosticId::kBadArgument, range,
                        f.name.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
                            std::to_string(call.arguments.size()) +
@@ -118,10 +119,10 @@ void require_no_recursion(Lowerer& lowerer, const ast::Function& f, const Instan
       return outer != frame.instance.literals.end() && literal.second < outer->second;
     });
     if (!smaller)
-      lowerer.reports.fail(DiagnosticId::kRecursion, range,
-                           "`" + f.name.name + "` calls itself; " +
-                               (instance.literals.empty() ? "functions cannot recurse"
-                                                          : "a literal parameter must become smaller"));
+      lowerer.reports.fail(
+          DiagnosticId::kRecursion, range,
+          "`" + f.name.name + "` calls itself; " +
+              (instance.literals.empty() ? "functions cannot recurse" : "a literal parameter must become smaller"));
     if (++levels >= kMaxLevels)
       lowerer.reports.fail(DiagnosticId::kRecursion, range,
                            "`" + f.name.name + "` calls itself more than " + std::to_string(kMaxLevels) + " deep");
@@ -341,8 +342,8 @@ std::vector<Tensor> call_argument(Lowerer& lowerer, const ast::Call& call, const
   }
   if (results.size() != type.results.size())
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
-                         "`" + name + "` returns " + counted(type.results.size(), "value") + ", but this function gives " +
-                             std::to_string(results.size()),
+                         "`" + name + "` returns " + counted(type.results.size(), "value") +
+                             ", but this function gives " + std::to_string(results.size()),
                          {{type.range, "declared here"}});
   for (std::size_t k = 0; k < results.size(); ++k)
     results[k] = check_result(lowerer, results[k], type.results[k], "`" + name + "`");
@@ -370,12 +371,11 @@ void require_no_captured_index(Lowerer& lowerer, const ast::Function& f, const S
     const std::set<std::string> own = names_of(*lambda);
     for_each_expr(*lambda, [&](const ast::Expr& e) {
       const std::string* name = bare_name(e);
-      const SymbolRef symbol =
-          name == nullptr || own.contains(*name) ? nullptr : argument.value.scope->find(*name);
+      const SymbolRef symbol = name == nullptr || own.contains(*name) ? nullptr : argument.value.scope->find(*name);
       if (symbol && (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline) &&
           !free_labels(symbol->lazy).empty())
-        lowerer.reports.unsupported(
-            range, "a lambda that mentions the index variable `" + *name + "`, given to a function with statements, is");
+        lowerer.reports.unsupported(range, "a lambda that mentions the index variable `" + *name +
+                                               "`, given to a function with statements, is");
     });
   }
 }

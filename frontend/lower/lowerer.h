@@ -32,7 +32,7 @@ struct Inlining {
   std::size_t calls = 0;
   std::deque<ast::Function> instances = {};  ///< signatures reduced to the parameters that are values
   std::deque<std::shared_ptr<const ast::Call>> calls_made = {};  ///< calls of instances, which numbers refer to
-  std::map<const ast::Function*, Closure> closures = {};  ///< of instances, and of lambdas while they are called
+  std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
 };
 
 /// The built-in functions that are written in TDSL, and their versions for element types.
@@ -60,8 +60,7 @@ struct Lowerer {
   /// The function of the program that `name` denotes in the body of `f`, or null.
   [[nodiscard]] const ast::Function* called_in(const ast::Function& f, const std::string& name) const {
     const auto closure = inlining.closures.find(&f);
-    const bool is_argument =
-        closure != inlining.closures.end() && closure->second.instance.functions.contains(name);
+    const bool is_argument = closure != inlining.closures.end() && closure->second.instance.functions.contains(name);
     return is_argument ? nullptr : declared.function_named(name);
   }
 

@@ -225,8 +225,8 @@ std::vector<Tensor> lower_tuple_value(Lowerer& lowerer, const ast::Definition& d
   if (const auto* tuple = std::get_if<ast::Tuple>(&d.value->node)) {
     for (const ast::ExprPtr& e : tuple->elements) values.push_back(lower(lowerer, *e));
   } else if (const auto* call = std::get_if<ast::Call>(&d.value->node);
-             call != nullptr && (lowerer.declared.functions.contains(call->callee.name) ||
-                                 tuple_call(lowerer, d.value) != nullptr)) {
+             call != nullptr &&
+             (lowerer.declared.functions.contains(call->callee.name) || tuple_call(lowerer, d.value) != nullptr)) {
     values = lower_tuple_call(lowerer, *call, d.value->range);
   } else if (call != nullptr && call->callee.name == "grad") {
     values = call_gradient(lowerer, *call, d.value->range);

@@ -246,9 +246,8 @@ void for_each_expr(const ast::Function& function, const ExprVisitor& f) {
 }
 
 bool has_function_parameter(const ast::Function& f, const std::string& name) {
-  return std::ranges::any_of(f.parameters, [&](const ast::FunctionParameter& p) {
-    return p.function.has_value() && p.name.name == name;
-  });
+  return std::ranges::any_of(
+      f.parameters, [&](const ast::FunctionParameter& p) { return p.function.has_value() && p.name.name == name; });
 }
 
 const std::string* bare_name(const ast::Expr& e) {

@@ -8,8 +8,8 @@
 
 namespace tdsl::ir {
 
-/// How a loop over the stored elements of a matrix runs where columns are coded: its body is evaluated once per distinct
-/// value of a column instead of once per element.
+/// How a loop over the stored elements of a matrix runs where columns are coded: its body is evaluated once per
+/// distinct value of a column instead of once per element.
 enum class ByValue : std::uint8_t {
   kNone,
   kTotals,  ///< a reduction of each row: the body does not depend on the row
@@ -18,12 +18,15 @@ enum class ByValue : std::uint8_t {
 };
 /// `totals`, `counts`, `weights`.
 [[nodiscard]] constexpr std::string_view name_of(ByValue by) {
-  return by == ByValue::kTotals ? "totals" : by == ByValue::kCounts ? "counts" : by == ByValue::kWeights ? "weights" : "";
+  return by == ByValue::kTotals    ? "totals"
+         : by == ByValue::kCounts  ? "counts"
+         : by == ByValue::kWeights ? "weights"
+                                   : "";
 }
 
 /// How the operation runs once per distinct value of each column, if its driver, a matrix, is coded: it visits the
-/// matrix row by row, reads no other compressed tensor, and its body depends on the element and the column only, or is a
-/// product of the element and of a value of the row. No other index variables, store subscripts or base.
+/// matrix row by row, reads no other compressed tensor, and its body depends on the element and the column only, or is
+/// a product of the element and of a value of the row. No other index variables, store subscripts or base.
 ///
 ///     y[i] = sum[j](X[i, j] * v[j])           totals
 ///     s = sum[i, j](X[i, j] * X[i, j])        counts

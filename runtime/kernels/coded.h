@@ -231,8 +231,7 @@ void row_totals(const sparse::Parts<T, 2>& x, Interval rows, R identity, const V
 template <class T, class F>
 void each_value(const sparse::Parts<T, 2>& x, Interval rows, const F& f) {
   x.rows_or_codes(
-      rows,
-      [&](const sparse::Row<T>& row) { row.each([&](Index j, T element) { f(j, element, 1); }); },
+      rows, [&](const sparse::Row<T>& row) { row.each([&](Index j, T element) { f(j, element, 1); }); },
       [&](const sparse::CodedRows<T>& codes) { coded::each_value(codes, f); });
 }
 

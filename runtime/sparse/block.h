@@ -49,7 +49,7 @@ struct BlockHead {
   std::array<Level, 8> kind{};
   std::array<Index, 8> count{};  ///< nodes per level
   Index bytes = 0;               ///< size of the block
-  Index chunks = 0, codes = 0;  ///< of a coded block: offsets of its chunks and codes
+  Index chunks = 0, codes = 0;   ///< of a coded block: offsets of its chunks and codes
   std::array<std::byte, 24> reserved{};
 
   [[nodiscard]] ElementType type() const { return static_cast<ElementType>(element); }

@@ -269,8 +269,7 @@ BlockMemory decoded(const BlockHead& coded, plan::Interval rows) {
   return memory;
 }
 
-#define TDSL_INSTANTIATE(enumerator, T, ...) \
-  template BlockMemory decoded<T>(const BlockHead&, plan::Interval);
+#define TDSL_INSTANTIATE(enumerator, T, ...) template BlockMemory decoded<T>(const BlockHead&, plan::Interval);
 TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
 #undef TDSL_INSTANTIATE
 template class Coder<double>;

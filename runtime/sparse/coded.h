@@ -28,11 +28,11 @@ inline constexpr Index kMostCodes = 65536;
 
 struct CodedColumn {
   enum class Form : std::uint8_t {
-    kEmpty,     ///< all 0
-    kConstant,  ///< value 0 of the dictionary in every row
-    kBytes,     ///< a code of 8 bits per row
-    kWords,     ///< a code of 16 bits per row
-    kListed,    ///< 16 bits per row that is not 0, ascending within the segment, and then as many codes of 8 bits
+    kEmpty,       ///< all 0
+    kConstant,    ///< value 0 of the dictionary in every row
+    kBytes,       ///< a code of 8 bits per row
+    kWords,       ///< a code of 16 bits per row
+    kListed,      ///< 16 bits per row that is not 0, ascending within the segment, and then as many codes of 8 bits
     kListedWords  ///< the same with codes of 16 bits
   } form = Form::kEmpty;
   std::uint32_t values = 0;  ///< size of the dictionary
@@ -63,9 +63,7 @@ class Coder {
   void choose(std::size_t column, const Dictionary& values);
   void place(const std::vector<Dictionary>& dictionaries);
   void write_codes(std::byte* codes) const;
-  [[nodiscard]] Index rows_in(Index segment) const {
-    return std::min(kSegmentRows, rows_ - segment * kSegmentRows);
-  }
+  [[nodiscard]] Index rows_in(Index segment) const { return std::min(kSegmentRows, rows_ - segment * kSegmentRows); }
 
   RowEntries<T> entries_;
   Index rows_;
@@ -74,7 +72,7 @@ class Coder {
   std::vector<CodedColumn> columns_;
   std::vector<std::uint8_t> shift_;  ///< per column: 1 if code 0 is that of rows without an element
   std::vector<CodedChunk> chunks_;
-  std::vector<T> values_;       ///< of all dictionaries
+  std::vector<T> values_;  ///< of all dictionaries
   std::vector<Index> counts_;
   BlockHead head_;
 };
@@ -96,9 +94,7 @@ class CodedView {
   [[nodiscard]] const CodedColumn& column(Index c) const { return column_[c]; }
   [[nodiscard]] const T* dictionary(Index c) const { return reinterpret_cast<const T*>(base_ + column_[c].dictionary); }
   /// How many of the block's rows have each value.
-  [[nodiscard]] const Index* counts(Index c) const {
-    return reinterpret_cast<const Index*>(base_ + column_[c].counts);
-  }
+  [[nodiscard]] const Index* counts(Index c) const { return reinterpret_cast<const Index*>(base_ + column_[c].counts); }
   [[nodiscard]] const std::byte* codes(Index segment, Index c) const {
     return codes_ + static_cast<Index>(chunk_[segment * columns_ + c].at) * 8;
   }

@@ -53,8 +53,8 @@ codegen::Statement Printer::of_element(const For& elements, Statements body, con
   const std::string index = !whole || mentions_index(elements) ? " " + index_name(elements.index) : "";
   const Walked& walk = walks_.back();
   const std::string element = walk.read ? " " + walk.name : "";
-  return block(fmt::format("{}[&](Index{}, {}{}, {})", head, index,
-                           cpp_type(nest_.variable(fibre.operand).type.scalar), element, more),
+  return block(fmt::format("{}[&](Index{}, {}{}, {})", head, index, cpp_type(nest_.variable(fibre.operand).type.scalar),
+                           element, more),
                std::move(body), tail);
 }
 
@@ -75,9 +75,9 @@ Statements Printer::row_totals(const For& f, const For& elements, const std::str
   set_local(total->local, local.name);
   const std::string_view type = cpp_type(local.type.scalar);
   Statements body = statements(elements.body);
-  std::string first = fmt::format("rt::row_totals<Combine::{}>{}{}({}), ",
-                                  combine_name(update->with.kind, local.type.scalar == ir::Scalar::kBool), head, type,
-                                  identity);
+  std::string first =
+      fmt::format("rt::row_totals<Combine::{}>{}{}({}), ",
+                  combine_name(update->with.kind, local.type.scalar == ir::Scalar::kBool), head, type, identity);
   Statements result{of_element(elements, std::move(body), first, fmt::format("{}& {}", type, local.name), "},")};
   For rest{f.index, f.over, f.order, after(f, elements)};
   Statements put = statements(rest.body);

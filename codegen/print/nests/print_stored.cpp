@@ -312,8 +312,8 @@ bool Printer::is_whole(const For& f, const Fibre& fibre) const {
 }
 
 Statements Printer::inside_range(int index, Statements body) {
-  return {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(index), index_name(index)),
-                std::move(body))};
+  return {
+      block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(index), index_name(index)), std::move(body))};
 }
 
 /// The current row of an iteration over rows, or any row: `B_row(k)`.

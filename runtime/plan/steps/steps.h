@@ -49,7 +49,7 @@ struct Fetch {
   bool keep =
       false;  ///< true: kept until the super-block ends, because later panels use it; false: only this step uses it
   bool stays = false;  ///< true: kept until the operation's last step
-  int listed = -1;  ///< the access that may request it by a list; -1: the whole piece is needed
+  int listed = -1;     ///< the access that may request it by a list; -1: the whole piece is needed
 };
 
 /// The part of `within`, a box of the operand, that a task with these label intervals accesses (the hull, in each

@@ -33,13 +33,13 @@ struct Coded {
     dense.assign(static_cast<std::size_t>(rows * columns), 0.0);
     for (Index i = 0; i < rows; ++i) {
       double* const row = dense.data() + i * columns;
-      row[1] = 2.5;                                   // constant
-      row[2] = draw(5) - 2;                           // bytes, with zeros
-      row[3] = draw(100) + 1;                         // bytes without
-      row[4] = draw(3000) - 1;                        // words
-      row[5] = draw(40) == 0 ? draw(4) + 0.5 : 0.0;   // listed
-      row[6] = draw(40) == 0 ? draw(600) + 1 : 0.0;   // listed words
-      row[7] = draw(3);                               // bytes again
+      row[1] = 2.5;                                  // constant
+      row[2] = draw(5) - 2;                          // bytes, with zeros
+      row[3] = draw(100) + 1;                        // bytes without
+      row[4] = draw(3000) - 1;                       // words
+      row[5] = draw(40) == 0 ? draw(4) + 0.5 : 0.0;  // listed
+      row[6] = draw(40) == 0 ? draw(600) + 1 : 0.0;  // listed words
+      row[7] = draw(3);                              // bytes again
     }
     std::vector<std::uint32_t> outer, last;
     std::vector<Index> begins;
