@@ -57,7 +57,7 @@ void Fetches::fetch(OperationRun& operation, Index step) {
     if (fetch.owner == context_.me) {
       auto piece = make_piece(fetch, operation, context_.me, step);
       disk_.load(tensor, piece, fetch.piece.block);
-      operation.pieces.emplace(fetch.piece, std::move(piece));
+      operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, std::move(piece));
       continue;
     }
     const plan::TreePlace place = place_in_tree(operation, fetch);
@@ -78,7 +78,7 @@ void Fetches::fetch(OperationRun& operation, Index step) {
       relay.sized = tensor.sized();
       relays_.hold(relay, piece, place.children.size());
     }
-    operation.pieces.emplace(fetch.piece, std::move(piece));
+    operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, std::move(piece));
   }
   for (const auto& [source, requests] : batches) outbox_.tell(source, wire::kRequests, wire::encode_requests(requests));
 }

@@ -124,13 +124,16 @@ struct OperationRun {
   bool step_listed = false;
   bool admitted = false;  ///< all steps are admitted
   Index tasks_begun = 0;  ///< tasks admitted so far
-  std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
+  using Pieces = std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash>;
+  Pieces pieces;                                   ///< of the super-block being admitted
+  Pieces kept;                                     ///< of operands kept over super-blocks
   std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
   std::list<TaskRun> tasks;
   std::vector<TaskRun*> waiting_effects;  ///< tasks of the next ordered operation
   std::list<std::shared_ptr<OperationRun>>::iterator self;
 
   [[nodiscard]] const plan::Op& op() const { return planned->op; }
+  [[nodiscard]] Pieces& pieces_of(plan::TensorId tensor) { return planned->plan.keeps(op(), tensor) ? kept : pieces; }
   [[nodiscard]] bool over() const { return admitted && tasks.empty(); }
 };
 
