@@ -232,15 +232,9 @@ void Engine::State::admit_step(OperationRun& operation) {
   }
   for (const plan::Task& task : step.tasks) tasks.create(operation, task, number);
   operation.step_listed = false;
-  const auto keeps = [&](const plan::Piece& piece) {
-    return operation.planned->plan.keeps(operation.op(), piece.tensor);
-  };
-  if (step.ends_super_block) {
-    std::erase_if(operation.pieces, [&](const auto& entry) { return !keeps(entry.first); });
-    return;
-  }
+  if (step.ends_super_block) return operation.pieces.clear();
   for (const plan::Fetch& fetch : step.fetch) {
-    if (!fetch.keep && !fetch.stays) operation.pieces.erase(fetch.piece);
+    if (!fetch.keep) operation.pieces.erase(fetch.piece);
   }
 }
 

@@ -36,7 +36,6 @@ std::optional<Walk> walk_of(const Op& op, const Access& access, const TensorLook
 }
 
 bool by_lists(const Op& op, const OpPlan& plan, const TensorLookup& tensors, TensorId operand) {
-  if (plan.keeps(op, operand)) return false;  // every super-block needs other elements
   const auto is_walked = [](const Access& access) {
     return std::ranges::any_of(access.dims, [](const DimAccess& dim) { return dim.walked >= 0; });
   };

@@ -56,8 +56,21 @@ ASSEMBLED_FORMS = {
     "loop": ("", "var K: f64[n, sparse n] = zeros(n, n);\nfor i in 0..n {\n  K[i, i] = 2.0;\n}", 1),
     "set_diagonal": (MATRIX, "var K = A;\nK[i, i] = 2.0;", 11), "added_diagonal": (MATRIX, "var K = A;\nK[i, i] += v[i];", 11),
     "cleared_row": (MATRIX, "var K = A;\nK[3, :] = 0.0;", 10)}
+# Programs over compressed matrices: file, compressed inputs (rows, columns, stored elements), dense inputs, options, and the operands that every
+# iteration needs whole: (iterations, bytes per iteration).
+BENCH = "tools/bench/programs/sparse/"
+SQUARE = (6000, 6000, 120_000)
+SQUARE_BYTES = 12 * SQUARE[2] + 8 * SQUARE[0]
+WALKS = (
+    (BENCH + "product.tdsl", {"A": SQUARE, "B": SQUARE}, {}, ("--repeats", 2), (2, SQUARE_BYTES)),
+    (BENCH + "spgemm.tdsl", {"A": SQUARE, "B": SQUARE}, {}, ("--repeats", 2), (2, SQUARE_BYTES)),
+    (BENCH + "chain.tdsl", {"A": (3000, 3000, 15_000)}, {}, ("--repeats", 3), (3, 12 * 15_000 + 8 * 3000)),
+    (BENCH + "outer.tdsl", {"X": (4000, 3000, 60_000)}, {"U": (4000, 40), "V": (3000, 40)}, ("--repeats", 2), (2, 8 * 40 * 3000)),
+    ("samples/sparse_chain.tdsl", {"S": (2000, 2000, 6000), "W": (500, 2000, 2000), "F": (2000, 20, 2000)}, {}, ("--steps", 3), None),
+    ("samples/sparse_factorisation.tdsl", {"R": (4000, 3000, 60_000)}, {"P0": (4000, 16), "Q0": (16, 3000)}, ("--steps", 2), None),
+    ("samples/ratings_als.tdsl", {}, {}, ("--rounds", 1, "--rank", 8, "--inner", 2), None))
 # Slow tests that take turns in CI, half of them per commit.
-IN_TURNS = ("test_forms_stay_sparse", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products")
+IN_TURNS = ("test_forms_stay_sparse", "test_walks_receive_operands_once", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products")
 # Instrumented compilers and executables are slow: only checks that run ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
@@ -145,6 +158,69 @@ class Facts(RelationFacts):
                 if each["peak_block_bytes"] > most_held or each["bytes_received"] > most_received:
                     raise Failed(f"{name} on {ranks} ranks: rank {each['rank']} holds {each['peak_block_bytes']:.3g} B of {most_held:.3g} and receives "
                                  f"{each['bytes_received']:.3g} B of {most_received:.3g}")
+
+    # A walk over stored elements receives each operand once: no rank receives more than 1.05 of the remote shares, predicted where an operand
+    # exceeds the limit of a step, and counted; with the smallest window no more than 1.05 of the bytes without a window.
+    def test_walks_receive_operands_once(self):
+        ranks, lines = (2,) if self.quick else (2, 4, 8), []
+        source = self.work / "walk.tdsl"
+        source.write_text("input A: f64[n, sparse m];\ninput B: f64[m, sparse m];\nlet C = A @ B;\noutput r = sum(C * C, axis=1);\n")
+        for n, m, a, b in ((300_000, 20_000, 2_400_000, 20_000_000), (100_000, 100_000, 100_000_000, 100_000_000)):
+            for p in ranks:
+                sizes = (f"{key}={value}" for key, value in (("n", n), ("m", m), ("A.stored", a), ("B.stored", b)))
+                rows = self.explain(source, "-n", p, *(word for size in sizes for word in ("--set", size)))["per_rank"]
+                share, received = (12 * b + 8 * m) * (p - 1) / p, max(row["bytes_received"] for row in rows)
+                if received > 1.05 * share:
+                    raise Failed(f"a product with {b} stored elements on {p} ranks: {received:.4g} bytes are received of {share:.4g}")
+                lines.append(f"{b} stored elements, ranks={p}: {received / share:.3f} of the remote share")
+        for path, matrices, dense, options, whole in turns.part(WALKS, 1 if self.long else 2):
+            executable = self.session(path, []).executable
+            arguments = [*self.walk_inputs(matrices, dense), *options, "--threads", 1, "--quiet"]
+            for p in ranks:
+                free = self.received(executable, p, arguments)
+                window = self.least_window(executable, p, arguments)
+                tight = self.received(executable, p, [*arguments, "--window", window])
+                share = whole and whole[0] * whole[1] * (p - 1) / p
+                if whole and max(free) > 1.05 * share + 0.02 * whole[0] * whole[1]:
+                    raise Failed(f"{path} on {p} ranks: {max(free)} bytes received, the remote shares are {share:.0f}")
+                if max(tight) > 1.05 * max(free) or sum(tight) > 1.05 * sum(free):
+                    raise Failed(f"{path} on {p} ranks: {max(tight)} bytes received with --window {window}, {max(free)} without")
+                lines.append(f"{Path(path).stem} ranks={p}: {max(free)} bytes, --window {window}: {max(tight)}")
+        return "\n    ".join(lines)
+
+    def walk_inputs(self, matrices, dense):
+        """Options that name random inputs, in files of this test; without any, ratings."""
+        rng, files = np.random.default_rng(11), {}
+        for name, (rows, columns, stored) in matrices.items():
+            flat = np.unique(rng.integers(0, rows * columns, stored))
+            files[name] = self.work / f"walk_{name}.mtx"
+            files[name].write_text(f"%%MatrixMarket matrix coordinate real general\n{rows} {columns} {len(flat)}\n"
+                                   + "".join(f"{at // columns + 1} {at % columns + 1} {1 + at % 3}\n" for at in flat))
+        arrays = {name: rng.random(shape) for name, shape in dense.items()}
+        if not files:
+            flat = np.unique(rng.integers(0, 4000 * 1500, 60_000))
+            arrays = {"user": flat // 1500, "movie": flat % 1500, "rating": 1.0 + flat % 5}
+        for name, array in arrays.items():
+            files[name] = self.work / f"walk_{name}.npy"
+            np.save(files[name], array)
+        return [word for name, file in files.items() for word in ("--" + name, file)]
+
+    def received(self, executable, ranks, arguments):
+        """Received bytes of every rank."""
+        self.run(executable, ranks, [*arguments, "--stats", "walk.json"])
+        return [r["bytes_received"] for r in json.loads((self.work / "walk.json").read_text())["per_rank"]]
+
+    def least_window(self, executable, ranks, arguments):
+        window = 1
+        while True:
+            result = launch.run([*launch.mpi_command(ranks), executable, *arguments, "--window", window], self.options.limit, cwd=self.work,
+                                env={"TDSL_OVERSUBSCRIBED": "1"})
+            asked = LEAST_WINDOW.search(result.err) if result.code == 2 else None
+            if not asked:
+                return window
+            if int(asked[1]) <= window:
+                raise Failed(f"window {window} is refused: {result}")
+            window = int(asked[1])
 
     # Every rank receives exactly the predicted bytes, and `explain` predicts the same as the run.
     def test_received_bytes_are_as_predicted(self):

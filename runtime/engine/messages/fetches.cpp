@@ -54,7 +54,7 @@ void Fetches::fetch(OperationRun& operation, Index step) {
     if (fetch.owner == context_.me) {
       auto piece = make_piece(fetch, operation, context_.me, step);
       disk_.load(tensor, piece, fetch.piece.block);
-      operation.pieces.emplace(fetch.piece, std::move(piece));
+      operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, std::move(piece));
       continue;
     }
     const std::shared_ptr<Meetings> meetings =
@@ -65,7 +65,7 @@ void Fetches::fetch(OperationRun& operation, Index step) {
     request.site = piece->site;
     request.number = piece->request;
     if (meetings != nullptr) {
-      operation.pieces.emplace(fetch.piece, piece);
+      operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, piece);
       const int source = piece->source;
       const auto asked = lists_.ask(*meetings, {std::move(piece), request, tensor.element_bytes()}, fetch.bytes);
       if (asked) batches[source].push_back(*asked);
@@ -84,7 +84,7 @@ void Fetches::fetch(OperationRun& operation, Index step) {
       relay.sized = tensor.sized();
       relays_.hold(relay, piece, place.children.size());
     }
-    operation.pieces.emplace(fetch.piece, std::move(piece));
+    operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, std::move(piece));
   }
   for (const auto& [source, requests] : batches) outbox_.tell(source, wire::kRequests, wire::encode_requests(requests));
 }

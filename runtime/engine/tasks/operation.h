@@ -129,7 +129,9 @@ struct OperationRun {
   bool step_listed = false;
   bool admitted = false;  ///< all steps are admitted
   Index tasks_begun = 0;  ///< tasks admitted so far
-  std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
+  using Pieces = std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash>;
+  Pieces pieces;                                   ///< of the super-block being admitted
+  Pieces kept;                                     ///< of operands kept over super-blocks
   /// What an access that may be fetched by lists meets.
   struct Met {
     std::shared_ptr<Meetings> meetings;  ///< null: it is fetched whole
@@ -142,6 +144,7 @@ struct OperationRun {
   std::list<std::shared_ptr<OperationRun>>::iterator self;
 
   [[nodiscard]] const plan::Op& op() const { return planned->op; }
+  [[nodiscard]] Pieces& pieces_of(plan::TensorId tensor) { return planned->plan.keeps(op(), tensor) ? kept : pieces; }
   [[nodiscard]] bool over() const { return admitted && tasks.empty(); }
 };
 

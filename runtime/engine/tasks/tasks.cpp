@@ -86,13 +86,14 @@ Input Tasks::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
   TensorInstance& tensor = context_.tensors.at(id);
   Input input{&tensor, tensor.element_bytes(), tensor.sized(), box, {}};
   const plan::Distribution& distribution = tensor.placed.distribution;
+  const OperationRun::Pieces& pieces = operation.pieces_of(id);
   operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
     InputPart part{piece.box, piece.block, nullptr, nullptr};
     if (distribution.owns(context_.me, coord) && !tensor.away(coord)) {
       add_local(task, part, context_.tensors.block(tensor, piece.block));
     } else {
-      const auto found = operation.pieces.find(piece);
-      TDSL_CHECK(found != operation.pieces.end(), "a remote box that a task reads was fetched");
+      const auto found = pieces.find(piece);
+      TDSL_CHECK(found != pieces.end(), "a remote box that a task reads was fetched");
       part.remote = found->second;
       if (!part.remote->arrived) {
         part.remote->waiting.push_back(&task);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <tuple>
 #include <vector>
 
 #include "runtime/plan/space/block_map.h"
@@ -12,12 +11,15 @@ namespace tdsl::plan {
 // Note [Window] The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile)
 // or, together with assembled operands, the whole window if the user has set it. First the panels get thinner: no byte
 // is fetched twice. Then output tiles are grouped into super-blocks, along the dimensions where that shrinks steps.
-// Finally operands of which several super-blocks need the same boxes are kept (OpPlan::kept) as far as they fit. The
-// others are fetched again; the cost model accounts for that.
+// Operands of which several super-blocks need the same boxes may be kept (OpPlan::kept), which leaves less room for
+// others: super-blocks are cut with no operand kept, with each one, and with all; of the results that fit the one that
+// receives the fewest bytes is taken. Operands that are not kept are fetched again; the cost model accounts for that.
 //
-//     P[i, a] = sum[j](W[i, j] * V[j, a]) + U[i, a], W compressed and local, super-blocks of rows i:
-//     V is the same for all of them, each needs all of V in one step anyway, so V is kept at no cost;
-//     U differs, and a step holds the rows of U that its super-block needs.
+//     P[i, a] = sum[j](W[i, j] * V[j, a]) + U[i, a], W compressed and local:
+//     kept    super-blocks of    a step holds                       fetched again
+//     none    rows or columns    columns of V, rows of U            V and U
+//     V       rows               V, which all rows need, rows of U  nothing
+//     U       columns            columns of V, U                    nothing
 
 namespace {
 
@@ -37,8 +39,7 @@ class StepFit {
     }
     // Thinner panels change the summation order.
     if (!inputs_.reproducible) thinner_panels();
-    super_blocks();
-    keep_operands();
+    if (largest_ > limit_) keep_operands();
   }
 
  private:
@@ -69,7 +70,7 @@ class StepFit {
   bool halve_super_blocks(std::size_t d, Index edge) {
     const Index old = plan_.super_block[d];
     // A limit that the user has not set is not worth many super-blocks.
-    const double least_gain = inputs_.window > 0 || inputs_.memory > 0 ? 0 : (largest_ - limit_) / 16;
+    const double least_gain = is_limited() ? 0 : (largest_ - limit_) / 16;
     while (edge > 1) {
       edge = (edge + 1) / 2;
       plan_.super_block[d] = edge;
@@ -83,28 +84,72 @@ class StepFit {
     return false;
   }
 
-  /// Keeps operands, the largest first, if ranks receive less that way and steps, perhaps of smaller super-blocks, fit
-  /// as well as before.
+  /// Super-blocks with some of the operands kept.
+  struct Fit {
+    std::vector<bool> kept;
+    std::vector<Index> super_block;
+    double step = 0;
+    double received = 0;  ///< mean over ranks
+  };
+
+  [[nodiscard]] Fit fit_keeping(const std::vector<bool>& kept, const std::vector<Index>& super_block) {
+    plan_.kept = kept;
+    plan_.super_block = super_block;
+    largest_ = largest_step();
+    super_blocks();
+    return {kept, plan_.super_block, largest_, received()};
+  }
+
+  /// Takes the fit with the fewest received bytes of those whose steps fit, or are about as small as the smallest.
   void keep_operands() {
-    if (std::ranges::all_of(plan_.super_block, [](Index edge) { return edge <= 0; })) return;
+    const std::vector<Index> super_block = plan_.super_block;
+    plan_.super_block.assign(super_block.size(), 0);
+    const double once = received();
+    std::vector<Fit> fits{fit_keeping({}, super_block)};
+    double least = fits.front().step;
+    if (fits.front().received > once) {
+      for (const std::vector<bool>& kept : kept_sets()) {
+        fits.push_back(fit_keeping(kept, super_block));
+        least = std::min(least, fits.back().step);
+      }
+    }
+    // A limit that the user has not set is not worth fetching again.
+    const double slack = is_limited() ? 1 + 1e-9 : 1.25;
+    const double most = std::max(limit_, slack * least);
+    const Fit* best = nullptr;
+    for (const Fit& fit : fits) {
+      if (fit.step <= most && (best == nullptr || fit.received < best->received * (1 - 1e-9))) best = &fit;
+    }
+    const bool whole = std::ranges::all_of(best->super_block, [](Index edge) { return edge <= 0; });
+    plan_.kept = whole ? std::vector<bool>{} : best->kept;
+    plan_.super_block = best->super_block;
+    largest_ = best->step;
+  }
+
+  /// Each of the largest operands in memory, and all of them.
+  [[nodiscard]] std::vector<std::vector<bool>> kept_sets() const {
+    constexpr std::size_t kMostOperands = 4;
     std::vector<TensorId> operands;
     for (const Access& access : op_.reads) {
       const bool listed = std::ranges::find(operands, access.tensor) != operands.end();
       if (!listed && tensors_(access.tensor).housing.home == Home::kMemory) operands.push_back(access.tensor);
     }
     std::ranges::stable_sort(operands, std::ranges::greater(), [&](TensorId id) { return tensors_(id).desc.bytes(); });
+    operands.resize(std::min(operands.size(), kMostOperands));
+    std::vector<std::vector<bool>> sets;
+    std::vector<bool> all(op_.reads.size(), false);
     for (const TensorId id : operands) {
-      const auto old = std::tuple(plan_.kept, plan_.super_block, largest_);
-      const double before = received(), most = std::max(limit_, largest_);
-      plan_.kept.resize(op_.reads.size(), false);
+      sets.emplace_back(op_.reads.size(), false);
       for (std::size_t a = 0; a < op_.reads.size(); ++a) {
-        if (op_.reads[a].tensor == id) plan_.kept[a] = true;
+        if (op_.reads[a].tensor == id) sets.back()[a] = all[a] = true;
       }
-      largest_ = largest_step();
-      super_blocks();
-      if (largest_ > most || received() >= before) std::tie(plan_.kept, plan_.super_block, largest_) = old;
     }
+    if (operands.size() > 1) sets.push_back(std::move(all));
+    return sets;
   }
+
+  /// True if the limit is the user's.
+  [[nodiscard]] bool is_limited() const { return inputs_.window > 0 || inputs_.memory > 0; }
 
   [[nodiscard]] double received() const {
     return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample).mean_bytes;

@@ -382,7 +382,8 @@ bool StepCursor::is_away(TensorId tensor, const Coord& block) {
 
 void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep,
                        int listed) {
-  if (!fetched_.insert(piece).second) {
+  const bool stays = space_.plan().keeps(space_.op(), tensor);
+  if (!(stays ? kept_ : fetched_).insert(piece).second) {
     const auto known = mixed_ ? std::ranges::find(step.fetch, piece, &Fetch::piece) : step.fetch.end();
     if (known != step.fetch.end() && known->listed != listed) known->listed = -1;
     return;
@@ -390,7 +391,6 @@ void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index ow
   const std::vector<Access>& reads = space_.op().reads;
   bool kept = false;
   for (std::size_t a = 0; a < reads.size(); ++a) kept = kept || (reads[a].tensor == tensor && keep[a]);
-  const bool stays = space_.plan().keeps(space_.op(), tensor);
   step.fetch.push_back({piece, owner, tensors_(tensor).desc.block_bytes(piece.box), kept, stays, listed});
   if (listed >= 0) step.fetch.back().bytes.lo = 0;
   step.fetch_bytes += step.fetch.back().bytes;
@@ -401,7 +401,7 @@ bool StepCursor::next(Step& step) {
   while (tiles_.empty() || panel_ == space_.panels()) {
     if (++super_block_ >= super_blocks_) return false;
     panel_ = 0;
-    std::erase_if(fetched_, [this](const Piece& p) { return !space_.plan().keeps(space_.op(), p.tensor); });
+    fetched_.clear();
     begin_super_block();
   }
   step.super_block = super_block_;

@@ -171,7 +171,8 @@ class StepCursor {
   Index panel_ = 0;  ///< position in the order of this super-block's panels
   Index first_panel_ = 0;
   std::vector<Index> tiles_;
-  std::unordered_set<Piece, PieceHash> fetched_;  ///< listed pieces of this super-block and of kept operands
+  std::unordered_set<Piece, PieceHash> fetched_;  ///< pieces of the current super-block already listed
+  std::unordered_set<Piece, PieceHash> kept_;     ///< listed pieces of kept operands
 };
 
 }  // namespace tdsl::plan

@@ -100,7 +100,7 @@ TEST_CASE("kept operands: figures of random operations are those of one super-bl
   CHECK(several > 0);
 }
 
-TEST_CASE("kept operands: what every super-block reads is received once, what one reads is held for it") {
+TEST_CASE("kept operands: an operand of all super-blocks is received once, rows of one are held for it") {
   for (const Index limit : {kRemoteV + kRemoteU / 2, kRemoteV + kRemoteU / 4, kRemoteV + kRemoteU / 8, Index{1}}) {
     CAPTURE(limit);
     PlannedCase test = walk_over_rows();
