@@ -42,7 +42,8 @@ bool by_lists(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Ten
   if (plan.ranks_per_node > 1 || std::ranges::none_of(op.reads, is_walked)) return false;
   const PlacedTensor& tensor = tensors(operand);
   if (tensor.desc.sized() || tensor.housing.home != Home::kMemory || !is_spread(tensor.distribution)) return false;
-  const bool panels = std::ranges::any_of(plan.reduce, [](const Tiling& tiling) { return tiling.tiles() > 1; });
+  const bool steps = std::ranges::any_of(plan.reduce, [](const Tiling& tiling) { return tiling.tiles() > 1; }) ||
+                     std::ranges::any_of(plan.super_block, [](Index edge) { return edge > 0; });
   const Access* listed = nullptr;
   bool several = false;
   for (const Access& access : op.reads) {
@@ -50,8 +51,8 @@ bool by_lists(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Ten
     several = several || (listed != nullptr && !(*listed == access));
     if (listed == nullptr || !walk_of(op, *listed, tensors)) listed = &access;
   }
-  // A piece that a panel fetches by a list may be needed whole by another access in a later one.
-  return listed != nullptr && walk_of(op, *listed, tensors) && !(several && panels);
+  // A piece that one step fetches by a list may be needed whole by another access in a later one.
+  return listed != nullptr && walk_of(op, *listed, tensors) && !(several && steps);
 }
 
 }  // namespace tdsl::plan

@@ -298,7 +298,7 @@ class Facts(RelationFacts):
             cuts = [graph[side * side * r // ranks:side * side * (r + 1) // ranks] for r in range(ranks)]
             halo = sum(len(np.setdiff1d(rows.indices, np.arange(side * side * r // ranks, side * side * (r + 1) // ranks))) for r, rows in enumerate(cuts))
             whole = steps * (ranks - 1) * side * side * 8
-            if name == "grid" and (received + lists > 3 * steps * halo * 8 or by_lists != received or lists == 0):
+            if name == "grid" and (received + lists > 3 * steps * halo * 8 or by_lists == 0):
                 raise Failed(f"{ranks} ranks receive {received} bytes, {by_lists} by lists of {lists} bytes; the cut has {steps * halo * 8}")
             if name == "random" and (received != whole or lists > 0):
                 raise Failed(f"random graph, {ranks} ranks: {received} bytes received, {lists} of lists; the whole has {whole}")
