@@ -8,8 +8,8 @@
 
 namespace tdsl::ir {
 
-/// How a loop over the stored elements of a matrix runs where columns are coded: its body is evaluated once per distinct
-/// value of a column instead of once per element.
+/// How a loop over the stored elements of a matrix runs where columns are coded: its body is evaluated once per
+/// distinct value of a column instead of once per element.
 enum class ByValue : std::uint8_t {
   kNone,
   kTotals,  ///< a reduction of each row: the body does not depend on the row
@@ -18,7 +18,8 @@ enum class ByValue : std::uint8_t {
 };
 /// `totals`, `counts`, `weights`.
 [[nodiscard]] constexpr std::string_view name_of(ByValue by) {
-  return by == ByValue::kTotals ? "totals" : by == ByValue::kCounts ? "counts" : by == ByValue::kWeights ? "weights" : "";
+  using enum ByValue;
+  return by == kTotals ? "totals" : by == kCounts ? "counts" : by == kWeights ? "weights" : "";
 }
 
 /// How the operation runs once per distinct value of each column, if its driver, a matrix, is coded: it visits the
