@@ -23,8 +23,8 @@ enum class ByValue : std::uint8_t {
 }
 
 /// How the operation runs once per distinct value of each column, if its driver, a matrix, is coded: it visits the
-/// matrix row by row, reads no other compressed tensor, and its body depends on the element and the column only, or is a
-/// product of the element and of a value of the row. No other index variables, store subscripts or base.
+/// matrix row by row, reads no other compressed tensor, and its body depends on the element and the column only, or is
+/// a product of the element and of a value of the row. No other index variables, store subscripts or base.
 ///
 ///     y[i] = sum[j](X[i, j] * v[j])           totals
 ///     s = sum[i, j](X[i, j] * X[i, j])        counts
