@@ -18,10 +18,8 @@ enum class ByValue : std::uint8_t {
 };
 /// `totals`, `counts`, `weights`.
 [[nodiscard]] constexpr std::string_view name_of(ByValue by) {
-  return by == ByValue::kTotals    ? "totals"
-         : by == ByValue::kCounts  ? "counts"
-         : by == ByValue::kWeights ? "weights"
-                                   : "";
+  using enum ByValue;
+  return by == kTotals ? "totals" : by == kCounts ? "counts" : by == kWeights ? "weights" : "";
 }
 
 /// How the operation runs once per distinct value of each column, if its driver, a matrix, is coded: it visits the

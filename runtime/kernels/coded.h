@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/kernels/combine.h"
@@ -209,7 +210,7 @@ void weighted_values(const CodedRows<T>& x, const Weight& weight, const F& f) {
 
 /// target + value + … + value, `count` times.
 template <class R>
-void add_repeated(R& target, R value, Index count) {
+void add_repeated(R& target, std::type_identity_t<R> value, Index count) {
   target = scalar::add(target, scalar::multiply(value, static_cast<R>(count)));
 }
 

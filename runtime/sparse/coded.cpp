@@ -12,13 +12,13 @@ namespace tdsl::rt::sparse {
 
 namespace {
 
-constexpr Index kAlignment = 64;
+constexpr Index kArrayAlignment = 64;
 
-constexpr Index aligned(Index bytes, Index to = kAlignment) { return (bytes + to - 1) / to * to; }
+constexpr Index rounded_up(Index bytes, Index to = kArrayAlignment) { return (bytes + to - 1) / to * to; }
 
 /// Distinguishes all values that are not equal in every operation: -0 and 0, nans.
 template <class T>
-std::uint64_t bits_of(T value) {
+std::uint64_t identity_bits(T value) {
   if constexpr (sizeof(T) == 8) {
     return std::bit_cast<std::uint64_t>(value);
   } else if constexpr (sizeof(T) == 4) {
@@ -42,10 +42,10 @@ class Coder<T>::Dictionary {
  public:
   /// The value's code; kMostCodes if the dictionary is full.
   Index code(T value) {
-    const std::uint64_t bits = bits_of(value);
+    const std::uint64_t bits = identity_bits(value);
     std::size_t at = place(bits);
     for (; slots_[at] != 0; at = (at + 1) % slots_.size()) {
-      if (bits_of(values_[slots_[at] - 1]) != bits) continue;
+      if (identity_bits(values_[slots_[at] - 1]) != bits) continue;
       ++counts_[slots_[at] - 1];
       return slots_[at] - 1;
     }
@@ -71,7 +71,7 @@ class Coder<T>::Dictionary {
   void grow() {
     slots_.assign(4 * slots_.size(), 0);
     for (std::size_t k = 0; k < values_.size(); ++k) {
-      std::size_t at = place(bits_of(values_[k]));
+      std::size_t at = place(identity_bits(values_[k]));
       while (slots_[at] != 0) at = (at + 1) % slots_.size();
       slots_[at] = static_cast<std::uint32_t>(k + 1);
     }
@@ -144,8 +144,8 @@ void Coder<T>::place(const std::vector<Dictionary>& dictionaries) {
     for (Index k = entries_.begins[r]; k < entries_.end(r); ++k)
       ++of_segment[entries_.last[static_cast<std::size_t>(k)]];
   }
-  head_.chunks = aligned(static_cast<Index>(sizeof(BlockHead)) + columns * static_cast<Index>(sizeof(CodedColumn)));
-  Index at = aligned(head_.chunks + segments_ * columns * static_cast<Index>(sizeof(CodedChunk)));
+  head_.chunks = rounded_up(static_cast<Index>(sizeof(BlockHead)) + columns * static_cast<Index>(sizeof(CodedColumn)));
+  Index at = rounded_up(head_.chunks + segments_ * columns * static_cast<Index>(sizeof(CodedChunk)));
   bool finite = true;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Dictionary& from = dictionaries[c];
@@ -161,11 +161,11 @@ void Coder<T>::place(const std::vector<Dictionary>& dictionaries) {
     counts_.insert(counts_.end(), from.counts().begin(), from.counts().end());
     column.values += static_cast<std::uint32_t>(from.values().size());
     column.dictionary = at;
-    column.counts = aligned(at + column.values * static_cast<Index>(sizeof(T)), 8);
+    column.counts = rounded_up(at + column.values * static_cast<Index>(sizeof(T)), 8);
     at = column.counts + column.values * static_cast<Index>(sizeof(Index));
     finite = finite && std::ranges::all_of(from.values(), is_finite<T>);
   }
-  head_.codes = aligned(at);
+  head_.codes = rounded_up(at);
   Index codes = 0;
   chunks_.resize(static_cast<std::size_t>(segments_ * columns));
   for (Index s = 0; s < segments_; ++s) {
@@ -176,7 +176,7 @@ void Coder<T>::place(const std::vector<Dictionary>& dictionaries) {
       chunk.at = static_cast<std::uint32_t>(codes / 8);
       const Form form = columns_[static_cast<std::size_t>(c)].form;
       if (form == Form::kListed || form == Form::kListedWords) chunk.count = static_cast<std::uint32_t>(count);
-      codes += aligned(form == Form::kBytes         ? rows_in(s)
+      codes += rounded_up(form == Form::kBytes         ? rows_in(s)
                        : form == Form::kWords       ? 2 * rows_in(s)
                        : form == Form::kListed      ? 3 * count
                        : form == Form::kListedWords ? 4 * count
@@ -190,7 +190,7 @@ void Coder<T>::place(const std::vector<Dictionary>& dictionaries) {
   head_.codec = BlockHead::kCoded;
   head_.count[0] = rows_;
   head_.count[1] = rows_ * columns;
-  head_.bytes = aligned(head_.codes + codes);
+  head_.bytes = rounded_up(head_.codes + codes);
 }
 
 template <class T>

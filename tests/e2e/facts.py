@@ -1017,6 +1017,34 @@ class Facts(RelationFacts):
                 raise Failed(f"ranks={ranks}: 2000 and 10000 iterations held {held} bytes of blocks, {resident} in all")
         return f"10000 iterations: {held[1]} bytes of blocks, {(resident[1] - resident[0]) / 2**20:.1f} MiB more than 2000 of the process"
 
+    # Columns of few distinct values are held as codes: a matrix with the columns of a table takes at most 0.3 of the bytes of its elements.
+    def test_coded_columns_take_few_bytes(self):
+        rng, n = np.random.default_rng(5), 200000
+        distinct = (2, 12, 31, 7, 1400, 1200, 20, 3000, 2000, 700, 300, 300, 1400, 190, 5, 1)
+        share = np.array([1.0] * 10 + [0.9] * 3 + [0.08, 0.02, 0.01])
+        X = np.stack([rng.integers(1, d + 1, n) for d in distinct], axis=1) * (rng.random((n, len(distinct))) < share)
+        np.save(self.work / "coded-X.npy", X.astype(np.float64))
+        np.save(self.work / "coded-v.npy", rng.random(len(distinct)))
+        forms = {"coded": [], "elements": ["--disable-pass", "coding"]}
+        for form, switch in forms.items():
+            built = launch.run([self.tdslc, "build", ROOT / "tools/bench/programs/coded/row.tdsl", "-o", self.work / f"row-{form}", *switch],
+                               self.options.limit)
+            if built.code != 0:
+                raise Failed(f"building {form}: {built}")
+        shares = []
+        for ranks in (1, 2, 3):
+            held = {}
+            for form in forms:
+                self.run(self.work / f"row-{form}", ranks, ["--X", "coded-X.npy", "--v", "coded-v.npy", "--threads", "1", "--stats", f"row-{form}.json", "--quiet",
+                                                            "--r", f"row-{form}.npy"])
+                held[form] = sum(s["stored"]["bytes"] for s in json.loads((self.work / f"row-{form}.json").read_text())["statements"] if "stored" in s)
+            if not np.allclose(np.load(self.work / "row-coded.npy"), np.load(self.work / "row-elements.npy"), rtol=1e-9):
+                raise Failed(f"ranks={ranks}: coded columns and elements give different results")
+            shares.append(held["coded"] / held["elements"])
+        if max(shares) > 0.3:
+            raise Failed(f"coded columns take {shares} of the bytes of their elements on 1, 2, 3 ranks")
+        return f"coded columns take {max(shares):.3f} of the bytes of their elements"
+
     # Derivatives through a recurrence keep the elements read by each iteration, not whole vectors.
     def test_gradient_of_a_recurrence_keeps_elements(self):
         source = self.work / "recurrence.tdsl"
