@@ -53,7 +53,7 @@ class Combination {
     return best;
   }
 
-  /// Compares what the busiest rank receives. A block in pieces is received once more, by readers at its owner.
+  /// Compares seconds of the busiest ranks. A block in pieces is received once more, by readers at its owner.
   [[nodiscard]] bool pieces_are_faster() const {
     std::vector<double> whole(ranks_, 0), cut(ranks_, 0);
     const double bytes = bytes_of_block(), piece = bytes / static_cast<double>(pieces_);
