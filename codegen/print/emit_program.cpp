@@ -404,7 +404,7 @@ class ProgramEmitter {
   /// The kernel argument with its captures.
   std::string kernel(const Step& s, const OperationStep& o) {
     if (o.kernel && !o.kernel->rearranged.empty()) {
-      const Code code = rearranged_kernel(o, expr_);
+      const Code code = rearranged_kernel(program_, o, expr_);
       needs_.add(code.needs);
       return code.text;
     }

@@ -105,6 +105,9 @@ MISTAKES = [
     Mistake("gather_from_nothing", "run_time", "--x {x} --A {A} --what 7", 1,
             r"run_time\.tdsl:15\b.*subscript .x\[i\]. of `nothing` is \d+ and lies outside its dimension of 0|"
             r"run_time\.tdsl:15\b.*subscript 0 is out of bounds: .*extent 0"),
+    *(Mistake(f"selected_{name}_out_of_bounds", "run_time", f"--x {{x}} --A {{A}} --what {what}", 1,
+              rf"run_time\.tdsl:{line}\b.*(subscript .x\[i\]. of `K` is \d+ and lies outside its dimension of \d+|subscript \d+ is out of bounds)")
+      for name, what, line in (("row", 8, 16), ("column", 9, 17))),
     Mistake("division_by_zero_index", "run_time", "--x {x} --A {A} --what 4", 1, r"run_time\.tdsl:12\b.*(division|zero)"),
     Mistake("cast_does_not_fit", "run_time", "--x {x} --A {A} --what 5", 1, r"run_time\.tdsl:13\b"),
     Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:14\b.*(division|zero)"),

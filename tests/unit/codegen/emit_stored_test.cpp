@@ -241,6 +241,25 @@ TEST_CASE("codegen emit stored: elements in other places are moved by a kernel o
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
+TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, which are operands") {
+  const std::string text = emitted_stored(
+      "%8:i64[%2] \"p\" = input \"p\" @0:2:1-2:2\n"
+      "%9:f64[%2, compressed %1] \"R\" = compute [i in 0..%2, j in 0..%1] (%3[%8[i], j]) @0:4:1-4:2\n"
+      "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
+      "output \"R\" %9\noutput \"S\" %10\n");
+  check_contains_words(text,
+                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).stored_selected_from({&A.desc()})");
+  check_contains_words(
+      text,
+      "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0, {1, n, place(4), \"p[i]` of `A\"}}, {1, 1, 0, 0}, "
+      "{{{0, d}, {0, m}}}}})");
+  check_contains_words(
+      text,
+      "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0, {1, n, place(5), \"p[i]` of `A\"}}, {1, 1, 0, 0, {2, "
+      "m, place(5), \"p[j]` of `A\"}}, {{{0, d}, {0, d}}}}})");
+  CHECK(codegen::testing::compiler_says(text) == "");
+}
+
 TEST_CASE("codegen emit stored: results at all points are appended row by row") {
   const std::string text = emitted_stored(
       "%8:f64[%1, compressed %2] \"P\" = compute [j in 0..%1, f in 0..%2] (%7[j, f]) where gt(%7[j, f], 1.0) "
