@@ -50,11 +50,18 @@ class FusedLowering {
   [[nodiscard]] const Member& result() const { return kernel_->members.back(); }
   [[nodiscard]] bool closes() const { return result().closes(); }
 
+  /// The expression with reads of its own: members may share expressions, and read their operands by other labels.
+  static Expr own_reads(const Expr& e) {
+    return ir::rewrite(e, [](const Expr& part) {
+      const auto* r = std::get_if<ir::Read>(&part->op);
+      return r == nullptr ? part : ir::read(part->type, r->tensor, r->subscripts, part->range);
+    });
+  }
   void member(const ir::Node& node, const std::vector<std::int32_t>& shared) {
     const ValueId v = builder_.resolve(node.results[0]);
     Member m{v, std::get<ir::Compute>(node.op), builder_.type(v).scalar, shared, node.range};
-    m.compute.bodies = {builder_.rewritten(m.compute.bodies[0])};
-    if (m.compute.guard) m.compute.guard = builder_.rewritten(m.compute.guard);
+    m.compute.bodies = {own_reads(builder_.rewritten(m.compute.bodies[0]))};
+    if (m.compute.guard) m.compute.guard = own_reads(builder_.rewritten(m.compute.guard));
     if (m.compute.iteration) {
       for (ir::StoredOperand& operand : m.compute.iteration->operands)
         operand.tensor = builder_.resolve(operand.tensor);
