@@ -266,8 +266,7 @@ class StoredNestWriter {
     const std::string product = "absent_mul(" + factor() + ", " + leaf() + ")";
     switch (pick(5)) {
       case 0: return fmt::format("%{}", add("", "[] sum[i in 0..%0, j in 0..%1]", product));
-      case 1:
-        return fmt::format("%{}", add("", "[] max[i in 0..%0, j in 0..%1]", product, " where ne(%3[i, j], 0.0)"));
+      case 1: return fmt::format("%{}", add("", "[] max[i in 0..%0, j in 0..%1]", product, " where ne(%3[i, j], 0.0)"));
       case 2: {
         const int y = add("[%1]", "[j in 0..%1] sum[i in 0..%0]", product);
         return fmt::format("%{}", add("", "[] sum[j in 0..%1]", fmt::format("mul(%{}[j], %6[j])", y)));
@@ -281,7 +280,7 @@ class StoredNestWriter {
       default:
         if (rows_.empty()) return "1.0";
         return fmt::format("%{}", add("", "[] sum[i in 0..%0]",
-                                        "mul(" + element_of(rows_, "i") + ", " + element_of(rows_, "i") + ")"));
+                                      "mul(" + element_of(rows_, "i") + ", " + element_of(rows_, "i") + ")"));
     }
   }
 
