@@ -66,6 +66,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program epilogues(const ir::Program& program, PassContext& context);
 /// `sum[j](%A[i, j] * Q[k, j])`, A compressed, becomes `T = Q'; sum[j](%A[i, j] * T[j, k])`.
 [[nodiscard]] ir::Program row_reads(const ir::Program& program, PassContext& context);
+/// `u[i] = sum[j](X[i, j] * v[j]); y[j] = sum[i](X[i, j] * u[i])`, X compressed, becomes `fused [i] { u = …; y = … }`.
+[[nodiscard]] ir::Program stored_nests(const ir::Program& program, PassContext& context);
 
 // sparse/
 

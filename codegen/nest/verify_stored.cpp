@@ -44,8 +44,9 @@ class StoredVerifier {
     if (v.assembled && (v.role != Role::kResult || !v.type.is_compressed() || v.type.rank() < 2))
       problem("%{} is assembled, and no compressed result of at least two dimensions", k);
     if (!v.type.is_compressed()) return;
-    const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
+    const bool tensor = (v.role == Role::kOperand && (nest_.form == Form::kKernel || nest_.form == Form::kRows)) ||
+                        (v.role == Role::kResult && nest_.form == Form::kKernel);
+    if (!tensor) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
   [[nodiscard]] bool is_assembled(ValueId v) const { return nest_.variable(v).assembled; }

@@ -258,7 +258,7 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
   const bool stores = !step.kernel->compute.left.empty();
   const bool combined = op.op_class == plan::OpClass::kReduce && op.combine != plan::Combine::kNone;
   const bool mapped = op.op_class == plan::OpClass::kMap && op.combine == plan::Combine::kNone;
-  if (sparse && !combined && !mapped) return std::nullopt;
+  if (sparse && (fused || (!combined && !mapped))) return std::nullopt;
   if (!visits_at_most_first_read(op) || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order))
     return std::nullopt;
   // The session's method for this kind of operation sets these.

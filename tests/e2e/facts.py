@@ -229,6 +229,31 @@ class Facts(RelationFacts):
                 raise Failed(f"window {window} is refused: {result}")
             window = int(asked[1])
 
+    # Operators over the stored elements of a matrix are one kernel, which reads it once and takes the same operations.
+    def test_stored_elements_are_read_once(self):
+        inputs = {"X": "f64[n, sparse m]", "Y": "f64[n, sparse m]", "v": "f64[m]", "w": "f64[n]", "U": "f64[n, 8]", "V": "f64[m, 8]"}
+        # Text, and kernels that read X if each operator is one.
+        programs = {"row": ("output r = X' @ (w * (X @ v));", 2), "outer": ("output r = sum(X * log((U @ V') ** 2 + 1.0));", 2),
+                    "als": ("output r = (X * (U @ V')) @ V;", 2), "right": ("output r = (X * (U @ V'))' @ U;", 2),
+                    "aggregates": ("output a = sum(X * X);\noutput b = sum[i, j](abs(X[i, j]) * w[i]);\noutput c = sum(X * Y);", 3)}
+        sizes = ("--set", "n=20000", "--set", "m=1000", "--set", "X.stored=200000")
+        for (name, (text, separate)), ranks in itertools.product(programs.items(), (1, 4)):
+            path = self.work / f"stored_{name}.tdsl"
+            path.write_text("".join(f"input {k}: {kind};\n" for k, kind in inputs.items() if re.search(rf"\b{k}\b", text)) + text + "\n")
+            more = ("--set", "Y.stored=200000") if "Y" in text else ()
+            flops = {}
+            for passes, wanted in (((), 1), (("--disable-pass", "stored_nests"), separate)):
+                arguments = ("-n", ranks, *sizes, *more, *passes)
+                shown = launch.run([self.tdslc, "explain", path, "--stage=kernels", *arguments], self.options.limit)
+                reads = [line for line in shown.out.splitlines() if re.match(r" +reads .*\bX\[", line)]
+                if shown.code != 0 or len(reads) != wanted:
+                    raise Failed(f"{name} on {ranks} ranks {passes}: {shown.out or shown}")
+                flops[passes] = sum(r["predicted"]["flops_max"] for r in self.explain(path, *arguments)["statements"])
+            once, apart = flops.values()
+            if name != "aggregates" and abs(once - apart) > 0.02 * apart:
+                raise Failed(f"{name} on {ranks} ranks: {once:g} operations instead of {apart:g}")
+        return f"{len(programs)} programs read X once"
+
     # Every rank receives exactly the predicted bytes, and `explain` predicts the same as the run.
     def test_received_bytes_are_as_predicted(self):
         executable = self.session("samples/matmul.tdsl").executable

@@ -301,7 +301,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   table_.release(sums);
   const std::string_view type = cpp_type(nest_.variable(sum->update->to.variable).type.scalar);
   return {block(fmt::format("rt::row_panels<{0}>({1}, [&](Index {2}) -> {0}& {{ return {3}; }}, [&](auto& {4})", type,
-                            range_name(sum->along->index), along, place, sums),
+                            range_text(sum->along->index, {}), along, place, sums),
                 std::move(loop), "});")};
 }
 
@@ -369,14 +369,16 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
                           finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
       continue;
     }
-    if (row) list.back() = range_name(last->label) + ".lo";
+    if (row) list.back() = range_text(last->label, {}) + ".lo";
     for (std::size_t d = 0; d < list.size() && v.role == Role::kResult; ++d) list[d] = put_subscript(d, list[d]);
     const std::string element =
-        fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
-    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_name(last->label))
+        v.role == Role::kResult && nest_.form == Form::kRows
+            ? place_text(p)
+            : fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
+    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_text(last->label, {}))
                 : fmt::format("rt::fetch_ahead({}); ", element);
     if (row && distance.empty())
-      distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_name(last->label));
+      distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_text(last->label, {}));
   }
   return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }

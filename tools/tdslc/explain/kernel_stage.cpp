@@ -159,7 +159,10 @@ std::string row_text(const codegen::OperationProgram& program, const KernelRow& 
     const auto& member = row.step.fused->members[m];
     const bool result = m + 1 == row.step.fused->members.size() || member.place.has_value();
     text += fmt::format("           line {:<5} {}{}\n", member.range.line, codegen::describe(program, member.compute),
-                        result ? "" : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
+                        result ? ""
+                        : member.is_element()
+                            ? ": at stored elements, never stored"
+                            : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
   }
   return text;
 }
