@@ -177,11 +177,11 @@ void Coder<T>::place(const std::vector<Dictionary>& dictionaries) {
       const Form form = columns_[static_cast<std::size_t>(c)].form;
       if (form == Form::kListed || form == Form::kListedWords) chunk.count = static_cast<std::uint32_t>(count);
       codes += rounded_up(form == Form::kBytes         ? rows_in(s)
-                       : form == Form::kWords       ? 2 * rows_in(s)
-                       : form == Form::kListed      ? 3 * count
-                       : form == Form::kListedWords ? 4 * count
-                                                    : 0,
-                       8);
+                          : form == Form::kWords       ? 2 * rows_in(s)
+                          : form == Form::kListed      ? 3 * count
+                          : form == Form::kListedWords ? 4 * count
+                                                       : 0,
+                          8);
     }
   }
   head_.levels = 2;

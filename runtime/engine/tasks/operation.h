@@ -130,8 +130,8 @@ struct OperationRun {
   bool admitted = false;  ///< all steps are admitted
   Index tasks_begun = 0;  ///< tasks admitted so far
   using Pieces = std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash>;
-  Pieces pieces;                                   ///< of the super-block being admitted
-  Pieces kept;                                     ///< of operands kept over super-blocks
+  Pieces pieces;  ///< of the super-block being admitted
+  Pieces kept;    ///< of operands kept over super-blocks
   /// What an access that may be fetched by lists meets.
   struct Met {
     std::shared_ptr<Meetings> meetings;  ///< null: it is fetched whole
