@@ -2,6 +2,7 @@
 
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/lowering.h"
+#include "frontend/sema/types.h"
 
 namespace tdsl::frontend {
 
