@@ -55,9 +55,9 @@ Tensor stacked(Lowerer& lowerer, const std::vector<Tensor>& parts, std::size_t a
   for (const Tensor& part : parts) {
     lowerer.values.require_not_padded(part);
     if (part.rank() != result.rank())
-      lowerer.reports.fail(DiagnosticId::kShapeMismatch, part.range,
-                           "these have different shapes: " + lowerer.graph.text(parts[0]) + " and " +
-                               lowerer.graph.text(part));
+      lowerer.reports.fail(
+          DiagnosticId::kShapeMismatch, part.range,
+          "these have different shapes: " + lowerer.graph.text(parts[0]) + " and " + lowerer.graph.text(part));
     for (std::size_t d = 0; d < result.rank(); ++d)
       lowerer.shapes.agree(result.shape[d], part.shape[d], part.range, "in dimension " + std::to_string(d));
     if (common.weak == Weak::kNo) lowerer.values.require_fits(part, common.type, part.range);
@@ -69,8 +69,7 @@ Tensor stacked(Lowerer& lowerer, const std::vector<Tensor>& parts, std::size_t a
   result.labels.insert(result.labels.begin() + at, number);
   result.shape.insert(result.shape.begin() + at,
                       Dim{count, "the number of parts of " + lowerer.reports.source_text(range), range});
-  if (result.rank() > 8)
-    lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
+  if (result.rank() > 8) lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   result.body = chosen(ir::index_ref(number, range), elements, 0, elements.size());
   result.weak = common.weak;
   result.range = range;
@@ -129,9 +128,8 @@ Tensor call_tile(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
     const Expr own = ir::index_ref(result.labels[d]);
     const Extent length = lowerer.shapes.length_of(t.shape[d].extent);
     result.shape[d] = {length * times, "a dimension of " + lowerer.reports.source_text(range), range};
-    subscripts.push_back(times.constant() == 1 ? own
-                                               : ir::binary(BinaryOp::kRem, own, expr_of(lowerer.graph.program(), length),
-                                                            range));
+    subscripts.push_back(
+        times.constant() == 1 ? own : ir::binary(BinaryOp::kRem, own, expr_of(lowerer.graph.program(), length), range));
   }
   result.body = element(t, subscripts);
   return result;
@@ -142,15 +140,15 @@ Tensor call_repeat(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   require_tensor(lowerer, t, "repeat");
   const ast::Expr* axis = named_argument(call, "axis");
   if (axis == nullptr && t.rank() > 1)
-    lowerer.reports.fail(DiagnosticId::kBadArgument, range, "repeat of a tensor of rank " + std::to_string(t.rank()) +
-                                                                " needs an axis: repeat(A, k, axis=0)");
+    lowerer.reports.fail(
+        DiagnosticId::kBadArgument, range,
+        "repeat of a tensor of rank " + std::to_string(t.rank()) + " needs an axis: repeat(A, k, axis=0)");
   const auto along = axis == nullptr ? 0 : static_cast<std::size_t>(axis_number(lowerer, *axis, t.rank()));
   const Extent times = factor(lowerer, *call.arguments[1].value, "the factor of repeat");
   Tensor result = lowerer.algebra.fresh(t);
   std::vector<Expr> subscripts;
   for (const std::int32_t id : result.labels) subscripts.push_back(ir::index_ref(id));
-  subscripts[along] =
-      ir::binary(BinaryOp::kDiv, subscripts[along], expr_of(lowerer.graph.program(), times), range);
+  subscripts[along] = ir::binary(BinaryOp::kDiv, subscripts[along], expr_of(lowerer.graph.program(), times), range);
   result.shape[along] = {lowerer.shapes.length_of(t.shape[along].extent) * times,
                          "the length of " + lowerer.reports.source_text(range), range};
   result.body = element(t, subscripts);
@@ -178,10 +176,10 @@ Tensor call_take(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   subscripts[along] = ir::cast(Scalar::kI64, places.body, range);
   if (!whole_value(from)) {
     const Dim& dim = from.shape[along];
-    subscripts[along] = ir::within(subscripts[along], expr_of(lowerer.graph.program(), dim.extent),
-                                   "a place of take lies outside its dimension: " + dim.what + " has extent " +
-                                       lowerer.graph.text(dim.extent),
-                                   range);
+    subscripts[along] = ir::within(
+        subscripts[along], expr_of(lowerer.graph.program(), dim.extent),
+        "a place of take lies outside its dimension: " + dim.what + " has extent " + lowerer.graph.text(dim.extent),
+        range);
   }
   const auto at = static_cast<std::ptrdiff_t>(along);
   result.labels.erase(result.labels.begin() + at);
@@ -198,9 +196,9 @@ Tensor call_kron(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   const Tensor& a = args[0];
   const Tensor& b = args[1];
   if (a.rank() != b.rank() || a.rank() == 0)
-    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
-                         "kron takes tensors of equal ranks, but these are " + lowerer.graph.text(a) + " and " +
-                             lowerer.graph.text(b));
+    lowerer.reports.fail(
+        DiagnosticId::kRankMismatch, range,
+        "kron takes tensors of equal ranks, but these are " + lowerer.graph.text(a) + " and " + lowerer.graph.text(b));
   Tensor blocks = lowerer.algebra.fresh(a);
   Tensor inside = blocks;
   std::vector<Expr> outer;
@@ -226,8 +224,7 @@ Tensor call_diff(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   const Tensor t = positional(lowerer, call, 1, 1, range, {"axis"})[0];
   require_tensor(lowerer, t, "diff");
   const ast::Expr* axis = named_argument(call, "axis");
-  const auto along =
-      axis == nullptr ? t.rank() - 1 : static_cast<std::size_t>(axis_number(lowerer, *axis, t.rank()));
+  const auto along = axis == nullptr ? t.rank() - 1 : static_cast<std::size_t>(axis_number(lowerer, *axis, t.rank()));
   const auto shifted = [&](std::int64_t by) {
     Tensor part = lowerer.algebra.fresh(t);
     std::vector<Expr> subscripts;

@@ -26,7 +26,8 @@ Tensor call_clip(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
 
 Tensor call_isfinite(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor x = positional(lowerer, call, 1, 1, range)[0];
-  const Tensor infinite = scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
+  const Tensor infinite =
+      scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
   return lowerer.algebra.arithmetic(BinaryOp::kLt, lowerer.algebra.apply_unary(UnaryOp::kAbs, x, range), infinite,
                                     range);
 }
@@ -46,7 +47,8 @@ Tensor call_isclose(Lowerer& lowerer, const ast::Call& call, const SourceRange& 
   const Tensor allowed = algebra.arithmetic(BinaryOp::kAdd, tolerance("atol", 1e-8), scaled, range);
   const Tensor near = algebra.arithmetic(BinaryOp::kLe, difference, allowed, range);
   // Only differences that are finite count: inf is close to inf alone.
-  const Tensor infinite = scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
+  const Tensor infinite =
+      scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
   const Tensor finite = algebra.arithmetic(BinaryOp::kLt, difference, infinite, range);
   const Tensor equal = algebra.arithmetic(BinaryOp::kEq, args[0], args[1], range);
   const Tensor close = algebra.elementwise({equal, finite, near}, Weak::kNo, range, [&](const std::vector<Expr>& e) {
@@ -158,8 +160,8 @@ bool is_scalar_function(const Declarations& declared, const ast::Call& call) {
   const std::string& name = call.callee.name;
   if (declared.foreigns.contains(name) || declared.monoids.contains(name)) return false;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
-  return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" ||
-         name == "clip" || name == "isclose" || name == "isfinite" || extremum;
+  return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || name == "clip" ||
+         name == "isclose" || name == "isfinite" || extremum;
 }
 
 namespace {

@@ -112,14 +112,13 @@ Tensor call_iota(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   }
   const Expr first = integer_scalar(lowerer, *call.arguments[0].value, "the first number of iota");
   const Expr end = integer_scalar(lowerer, *call.arguments[1].value, "the end of iota");
-  const Expr step =
-      given == 3 ? counting_step(lowerer, *call.arguments[2].value) : ir::constant_i64(1);
+  const Expr step = given == 3 ? counting_step(lowerer, *call.arguments[2].value) : ir::constant_i64(1);
   for (const Expr& e : {first, end, step}) {
     if (!labels_of(e).empty())
       lowerer.reports.fail(DiagnosticId::kBadDimension, range, "a size cannot depend on an index variable");
   }
-  const Dim dim{counted_between(lowerer, first, end, step, range), "the length of " + lowerer.reports.source_text(range),
-                range};
+  const Dim dim{counted_between(lowerer, first, end, step, range),
+                "the length of " + lowerer.reports.source_text(range), range};
   Tensor t = lowerer.algebra.filled(ir::constant_i64(0), Weak::kNo, {dim});
   t.body = add(mul(step, ir::index_ref(t.labels[0], range)), first);
   return t;
@@ -140,7 +139,8 @@ Tensor call_linspace(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   Tensor t = lowerer.algebra.filled(a, Weak::kNo, extent_arguments(lowerer, call, 2, range));
   const Expr i = ir::index_ref(t.labels[0], range);
   const Expr last = expr_of(lowerer.graph.program(), t.shape[0].extent - Extent(1));
-  const Expr step = ir::binary(BinaryOp::kDiv, ir::binary(BinaryOp::kSub, b, a, range), ir::cast(type, last, range), range);
+  const Expr step =
+      ir::binary(BinaryOp::kDiv, ir::binary(BinaryOp::kSub, b, a, range), ir::cast(type, last, range), range);
   const Expr inside =
       ir::binary(BinaryOp::kAdd, a, ir::binary(BinaryOp::kMul, ir::cast(type, i, range), step, range), range);
   const Expr end = ir::select(ir::binary(BinaryOp::kEq, i, last, range), b, inside, range);

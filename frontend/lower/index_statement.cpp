@@ -355,7 +355,8 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
   const std::vector<ast::SubscriptItem> items =
       subscripts_of(lowerer, *a.target.subscripts, base, a.target.name.name, a.target.range);
   if (items.size() != type.rank())
-    lowerer.reports.fail(DiagnosticId::kBadArgument, a.target.range, "`newaxis` cannot stand on the left of an assignment");
+    lowerer.reports.fail(DiagnosticId::kBadArgument, a.target.range,
+                         "`newaxis` cannot stand on the left of an assignment");
   ComputeSpec spec;
   std::vector<Dim> shape;
   std::vector<Expr> numbers;  // indices within the slice

@@ -40,8 +40,8 @@ Tensor lower_reduction(Lowerer& lowerer, const ast::Reduction& r, const ir::Sour
 Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const ast::Call& call,
                     const ir::SourceRange& range);
 /// The reduction over the marked dimensions, which stay with extent 1 if `keep`.
-Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const std::vector<bool>& reduced, bool keep,
-                   const ir::SourceRange& range);
+Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const std::vector<bool>& reduced,
+                   bool keep, const ir::SourceRange& range);
 /// Puts dimensions of extent 1 in the place of the marked ones.
 Tensor with_reduced_dimensions(Lowerer& lowerer, const Tensor& t, const std::vector<bool>& reduced,
                                const ir::SourceRange& range);

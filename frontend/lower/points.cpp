@@ -76,8 +76,7 @@ bool slices_by_element(const ast::Function& f) {
     if (s == nullptr || std::ranges::none_of(s->items, is_slice)) return;
     for (const ast::SubscriptItem& item : s->items) {
       ir::match(
-          item.node, [&](const ast::IndexSubscript& i) { look(i.value); },
-          [](const ast::EllipsisSubscript&) {},
+          item.node, [&](const ast::IndexSubscript& i) { look(i.value); }, [](const ast::EllipsisSubscript&) {},
           [&](const ast::SliceSubscript& slice) {
             look(slice.start);
             look(slice.stop);
@@ -111,11 +110,10 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
   for (std::size_t k = 0; only && k < reached.size(); ++k) {
     only = !runs_statements(*reached[k]);
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
-      const bool other = std::holds_alternative<ast::Subscript>(e.node) ||
-                         std::holds_alternative<ast::Reduction>(e.node) ||
-                         std::holds_alternative<ast::ArrayLiteral>(e.node) ||
-                         std::holds_alternative<ast::Transpose>(e.node) || std::holds_alternative<ast::Tuple>(e.node) ||
-                         std::holds_alternative<ast::StringLiteral>(e.node);
+      const bool other =
+          std::holds_alternative<ast::Subscript>(e.node) || std::holds_alternative<ast::Reduction>(e.node) ||
+          std::holds_alternative<ast::ArrayLiteral>(e.node) || std::holds_alternative<ast::Transpose>(e.node) ||
+          std::holds_alternative<ast::Tuple>(e.node) || std::holds_alternative<ast::StringLiteral>(e.node);
       const auto* call = std::get_if<ast::Call>(&e.node);
       const ast::Function* function = call == nullptr ? nullptr : called(call->callee.name);
       only = only && !other && (call == nullptr || function != nullptr || is_operation(*call));

@@ -267,8 +267,8 @@ bool keeps_dimensions(Lowerer& lowerer, const ast::Call& call) {
   return std::get<bool>(*literal);
 }
 
-Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const std::vector<bool>& reduced, bool keep,
-                   const SourceRange& range) {
+Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const std::vector<bool>& reduced,
+                   bool keep, const SourceRange& range) {
   ComputeSpec spec;
   std::vector<Dim> shape;
   std::vector<Expr> subscripts;

@@ -44,23 +44,22 @@ Expr nan_of(Scalar type, const SourceRange& range) {
 /// The sum of the squared distances from the mean, divided by n - ddof; `std` is its square root.
 Tensor call_variance(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   Algebra& algebra = lowerer.algebra;
-  const Tensor t =
-      float_operand(lowerer, positional(lowerer, call, 1, 1, range, {"axis", "keepdims", "ddof"})[0]);
+  const Tensor t = float_operand(lowerer, positional(lowerer, call, 1, 1, range, {"axis", "keepdims", "ddof"})[0]);
   const std::vector<bool> reduced = reduced_axes(lowerer, call, t.rank());
   const Tensor mean = reduce_axes(lowerer, {Reducer::kMean, {}, Scalar::kF64}, t, reduced, true, range);
   const Tensor deviation = algebra.arithmetic(BinaryOp::kSub, t, mean, range);
   Tensor squares = deviation;
   squares.body = ir::binary(BinaryOp::kPow, deviation.body, ir::constant_i64(2), range);
-  const Tensor total = reduce_axes(lowerer, {Reducer::kSum, {}, Scalar::kF64}, squares, reduced,
-                                   keeps_dimensions(lowerer, call), range);
+  const Tensor total =
+      reduce_axes(lowerer, {Reducer::kSum, {}, Scalar::kF64}, squares, reduced, keeps_dimensions(lowerer, call), range);
   const ast::Expr* ddof = named_argument(call, "ddof");
   const Expr free = expr_of(lowerer.graph.program(), size_of_axes(lowerer, t, reduced));
   const Expr divisor = ddof == nullptr ? free : sub(free, integer_scalar(lowerer, *ddof, "ddof="));
   const Expr positive = ir::binary(BinaryOp::kGt, divisor, ir::constant_i64(0), range);
   const Tensor result = algebra.elementwise({total}, Weak::kNo, range, [&](const std::vector<Expr>& e) {
     const Scalar type = e[0]->type;
-    return ir::select(positive, ir::binary(BinaryOp::kDiv, e[0], converted(divisor, type), range),
-                      nan_of(type, range), range);
+    return ir::select(positive, ir::binary(BinaryOp::kDiv, e[0], converted(divisor, type), range), nan_of(type, range),
+                      range);
   });
   return call.callee.name == "std" ? algebra.apply_unary(UnaryOp::kSqrt, result, range) : result;
 }
@@ -106,7 +105,8 @@ Expr share_below(Lowerer& lowerer, const ast::Call& call, const std::vector<Tens
   if (call.callee.name == "median") return ir::constant(Scalar::kF64, 0.5, range);
   const Expr q = lowerer.values.scalar_of_type(args[1], Scalar::kF64, "the share of quantile");
   if (!labels_of(q).empty())
-    lowerer.reports.fail(DiagnosticId::kNotScalar, args[1].range, "the share of quantile cannot depend on an index variable");
+    lowerer.reports.fail(DiagnosticId::kNotScalar, args[1].range,
+                         "the share of quantile cannot depend on an index variable");
   const auto compared = [&](BinaryOp op, double limit) {
     return ir::binary(op, q, ir::constant(Scalar::kF64, limit), range);
   };
@@ -129,7 +129,8 @@ Tensor call_quantile(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   const std::size_t count = call.callee.name == "median" ? 1 : 2;
   const std::vector<Tensor> args = positional(lowerer, call, count, count, range, {"axis", "keepdims"});
   if (args[0].rank() == 0)
-    lowerer.reports.fail(DiagnosticId::kRankMismatch, range, call.callee.name + " takes a tensor, but this is a scalar");
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                         call.callee.name + " takes a tensor, but this is a scalar");
   const Expr share = share_below(lowerer, call, args, range);
   const std::vector<bool> reduced = reduced_axes(lowerer, call, args[0].rank());
   const Scalar type = ir::is_float(args[0].scalar()) ? args[0].scalar() : Scalar::kF64;
@@ -160,15 +161,16 @@ Tensor call_quantile(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   const Expr low = at(below);
   const Expr high = at(above);
   const Expr none = ir::constant(type, 0.0);
-  const Expr between =
-      ir::binary(BinaryOp::kAdd,
-                 ir::binary(BinaryOp::kMul, ir::binary(BinaryOp::kSub, ir::constant(type, 1.0), weight, range), low, range),
-                 ir::binary(BinaryOp::kMul, weight, high, range), range);
+  const Expr between = ir::binary(
+      BinaryOp::kAdd,
+      ir::binary(BinaryOp::kMul, ir::binary(BinaryOp::kSub, ir::constant(type, 1.0), weight, range), low, range),
+      ir::binary(BinaryOp::kMul, weight, high, range), range);
   const Expr exact = ir::binary(BinaryOp::kOr, ir::binary(BinaryOp::kEq, weight, none, range),
                                 ir::binary(BinaryOp::kEq, low, high, range), range);
   const Expr of_numbers = ir::select(exact, low, between, range);
   const Expr with_nan = ir::select(ir::unary(UnaryOp::kIsNan, at(last), range), nan_of(type, range), of_numbers, range);
-  result.body = ir::select(ir::binary(BinaryOp::kEq, length, ir::constant_i64(0), range), nan_of(type, range), with_nan, range);
+  result.body =
+      ir::select(ir::binary(BinaryOp::kEq, length, ir::constant_i64(0), range), nan_of(type, range), with_nan, range);
   const auto along = static_cast<std::ptrdiff_t>(lines.axis);
   result.labels.erase(result.labels.begin() + along);
   result.shape.erase(result.shape.begin() + along);

@@ -173,8 +173,8 @@ StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written
   return storage;
 }
 
-Expr inside_of_storage(GraphBuilder& graph, const Expr& e, const std::vector<ast::SubscriptItem>& items, const std::vector<Expr>& subscripts,
-                       const Tensor& base) {
+Expr inside_of_storage(GraphBuilder& graph, const Expr& e, const std::vector<ast::SubscriptItem>& items,
+                       const std::vector<Expr>& subscripts, const Tensor& base) {
   Expr inside;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const Extent& extent = base.shape[d].extent;

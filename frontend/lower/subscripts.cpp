@@ -180,7 +180,8 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
     result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
   }
   result.weak = base.weak;
-  if (stored_whole(base) != nullptr) result.body = inside_of_storage(lowerer.graph, result.body, of_base, subscripts, base);
+  if (stored_whole(base) != nullptr)
+    result.body = inside_of_storage(lowerer.graph, result.body, of_base, subscripts, base);
   return result;
 }
 

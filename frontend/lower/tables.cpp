@@ -52,8 +52,8 @@ Tensor call_searchsorted(Lowerer& lowerer, const ast::Call& call, const SourceRa
   require_vector(lowerer, args[0], "the first argument of searchsorted");
   Scalar type = common_type(args[0].scalar(), args[0].weak, args[1].scalar(), args[1].weak).type;
   if (!ir::is_float(type)) type = Scalar::kI64;
-  return for_each_element(lowerer, "searchsorted_" + side, type, {with_type(args[0], type), with_type(args[1], type)}, 1,
-                          range);
+  return for_each_element(lowerer, "searchsorted_" + side, type, {with_type(args[0], type), with_type(args[1], type)},
+                          1, range);
 }
 
 Tensor call_interp(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -98,8 +98,8 @@ Tensor call_bincount(Lowerer& lowerer, const ast::Call& call, const SourceRange&
     k = with_type(args[1], Scalar::kI64);
   } else {
     const Tensor most = reduce_axes(lowerer, {Reducer::kMax, {}, Scalar::kI64}, x, {true}, false, range);
-    const Expr none = ir::binary(BinaryOp::kEq, expr_of(lowerer.graph.program(), x.shape[0].extent),
-                                 ir::constant_i64(0), range);
+    const Expr none =
+        ir::binary(BinaryOp::kEq, expr_of(lowerer.graph.program(), x.shape[0].extent), ir::constant_i64(0), range);
     k = scalar_tensor(ir::select(none, ir::constant_i64(0), add(most.body, ir::constant_i64(1)), range));
   }
   k.range = range;

@@ -51,8 +51,7 @@ const std::map<std::string, int, std::less<>>& symbols() {
       {"[", Kind::TOK_LEFT_BRACKET}, {"]", Kind::TOK_RIGHT_BRACKET}, {"{", Kind::TOK_LEFT_BRACE},
       {"}", Kind::TOK_RIGHT_BRACE},  {",", Kind::TOK_COMMA},         {";", Kind::TOK_SEMICOLON},
       {":", Kind::TOK_COLON},        {".", Kind::TOK_DOT},           {"..", Kind::TOK_DOT_DOT},
-      {"...", Kind::TOK_ELLIPSIS},
-      {"->", Kind::TOK_ARROW},
+      {"...", Kind::TOK_ELLIPSIS},   {"->", Kind::TOK_ARROW},
   };
   return table;
 }

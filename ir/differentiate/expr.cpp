@@ -239,8 +239,8 @@ void ExprDerivative::visit_binary(const Expr& e, const Binary& b, const Expr& gi
     }
     case BinaryOp::kCopysign:
       visit(b.left,
-            product_of(upstream, product_of(unary(UnaryOp::kSign, b.left),
-                                            binary(BinaryOp::kCopysign, one_like(e), b.right))),
+            product_of(upstream,
+                       product_of(unary(UnaryOp::kSign, b.left), binary(BinaryOp::kCopysign, one_like(e), b.right))),
             condition);
       return;
     case BinaryOp::kMin:

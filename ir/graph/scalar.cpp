@@ -10,13 +10,13 @@ namespace tdsl::ir {
 namespace {
 
 constexpr std::array<std::string_view, 40> kUnaryNames = {
-    "neg",   "not",    "abs",     "sqrt",  "exp",   "log",   "log1p", "expm1", "sin",   "cos",
-    "tan",   "tanh",   "erf",     "asin",  "acos",  "atan",  "sinh",  "cosh",  "asinh", "acosh",
-    "atanh", "cbrt",   "log2",    "log10", "exp2",  "erfc",  "gamma", "lgamma", "digamma", "floor",
-    "ceil",  "trunc",  "round",   "sign",  "isnan", "isinf", "sigmoid", "relu", "sparse", "dense"};
+    "neg",   "not",   "abs",   "sqrt",  "exp",   "log",   "log1p",   "expm1",  "sin",     "cos",
+    "tan",   "tanh",  "erf",   "asin",  "acos",  "atan",  "sinh",    "cosh",   "asinh",   "acosh",
+    "atanh", "cbrt",  "log2",  "log10", "exp2",  "erfc",  "gamma",   "lgamma", "digamma", "floor",
+    "ceil",  "trunc", "round", "sign",  "isnan", "isinf", "sigmoid", "relu",   "sparse",  "dense"};
 constexpr std::array<std::string_view, 23> kBinaryNames = {
-    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max", "atan2", "hypot", "copysign", "eq",
-    "ne",  "lt",  "le",  "gt",  "ge",  "and", "or",  "absent_mul", "mutual_mul", "absent_div"};
+    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",        "atan2",      "hypot",     "copysign",
+    "eq",  "ne",  "lt",  "le",  "gt",  "ge",  "and", "or",  "absent_mul", "mutual_mul", "absent_div"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 

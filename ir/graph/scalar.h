@@ -73,8 +73,9 @@ enum class UnaryOp : std::uint8_t {
 };
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
-/// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left
-/// operand is 0, kMutualMul where either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv.
+/// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. In a product an absent factor wins
+/// against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where either is, kAbsentDiv where the
+/// numerator is; elsewhere they equal kMul and kDiv.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,

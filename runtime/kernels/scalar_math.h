@@ -401,7 +401,8 @@ template <Real T>
   for (; x < 10; x += 1) result -= 1 / x;
   const double s = 1 / (x * x);
   const double series =
-      s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
+      s *
+      (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
   return static_cast<T>(result + std::log(x) - 0.5 / x - series);
 }
 

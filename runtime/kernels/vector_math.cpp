@@ -47,7 +47,9 @@ constexpr bool gives_odd_nans(std::string_view function) {
          function == "acos";
 }
 
-inline bool any_beyond(__m128d x, double limit) { return _mm_movemask_pd(x > limit) + _mm_movemask_pd(x < -limit) != 0; }
+inline bool any_beyond(__m128d x, double limit) {
+  return _mm_movemask_pd(x > limit) + _mm_movemask_pd(x < -limit) != 0;
+}
 inline bool any_beyond(__m128 x, float limit) { return _mm_movemask_ps(x > limit) + _mm_movemask_ps(x < -limit) != 0; }
 [[gnu::target("avx")]] inline bool any_beyond(__m256d x, double limit) {
   return _mm256_movemask_pd(x > limit) + _mm256_movemask_pd(x < -limit) != 0;
@@ -92,13 +94,13 @@ template <class V>
 // implementation. (tdsl_exp cannot be defined under its own name, for which the compiler would generate vector versions
 // because of its simd attribute.)
 #ifdef TDSL_SLEEF
-#define TDSL_SCALAR(function, T, suffix, width)                                             \
-  extern "C" T Sleef_finz_##function##width(T) noexcept;                                    \
-  extern "C" T scalar_##function##suffix(T) noexcept __asm__("tdsl_" #function #suffix);    \
-  T scalar_##function##suffix(T x) noexcept {                                               \
-    constexpr T limit = limit_of<T>(#function);                                             \
-    if (!TDSL_HAS_SLEEF || (limit != 0 && is_beyond(x, limit))) return std::function(x);    \
-    return Sleef_finz_##function##width(x);                                                 \
+#define TDSL_SCALAR(function, T, suffix, width)                                          \
+  extern "C" T Sleef_finz_##function##width(T) noexcept;                                 \
+  extern "C" T scalar_##function##suffix(T) noexcept __asm__("tdsl_" #function #suffix); \
+  T scalar_##function##suffix(T x) noexcept {                                            \
+    constexpr T limit = limit_of<T>(#function);                                          \
+    if (!TDSL_HAS_SLEEF || (limit != 0 && is_beyond(x, limit))) return std::function(x); \
+    return Sleef_finz_##function##width(x);                                              \
   }
 #define TDSL_VECTOR(function, T, suffix, V, processors, isa, width)                                     \
   extern "C" [[gnu::target(processors)]] V Sleef_finz_##function##width(V) noexcept;                    \
@@ -150,16 +152,16 @@ template <class V>
 #define TDSL_AVX2 "avx2,fma"
 #define TDSL_AVX512 "avx512f,avx512dq,avx512bw,avx512vl,fma"
 /// All widths of a function. `ulp` is the part of SLEEF's name that states the accuracy.
-#define TDSL_WIDTHS(SCALAR, VECTOR, function, ulp)                             \
-  SCALAR(function, double, , d1_##ulp##purecfma)                               \
-  SCALAR(function, float, f, f1_##ulp##purecfma)                               \
-  VECTOR(function, double, , __m128d, "sse2", bN2, d2_##ulp##avx2128)          \
-  VECTOR(function, double, , __m256d, "avx", cN4, d4_##ulp##avx2)              \
-  VECTOR(function, double, , __m256d, TDSL_AVX2, dN4, d4_##ulp##avx2)          \
-  VECTOR(function, double, , __m512d, TDSL_AVX512, eN8, d8_##ulp##avx512f)     \
-  VECTOR(function, float, f, __m128, "sse2", bN4, f4_##ulp##avx2128)           \
-  VECTOR(function, float, f, __m256, "avx", cN8, f8_##ulp##avx2)               \
-  VECTOR(function, float, f, __m256, TDSL_AVX2, dN8, f8_##ulp##avx2)           \
+#define TDSL_WIDTHS(SCALAR, VECTOR, function, ulp)                         \
+  SCALAR(function, double, , d1_##ulp##purecfma)                           \
+  SCALAR(function, float, f, f1_##ulp##purecfma)                           \
+  VECTOR(function, double, , __m128d, "sse2", bN2, d2_##ulp##avx2128)      \
+  VECTOR(function, double, , __m256d, "avx", cN4, d4_##ulp##avx2)          \
+  VECTOR(function, double, , __m256d, TDSL_AVX2, dN4, d4_##ulp##avx2)      \
+  VECTOR(function, double, , __m512d, TDSL_AVX512, eN8, d8_##ulp##avx512f) \
+  VECTOR(function, float, f, __m128, "sse2", bN4, f4_##ulp##avx2128)       \
+  VECTOR(function, float, f, __m256, "avx", cN8, f8_##ulp##avx2)           \
+  VECTOR(function, float, f, __m256, TDSL_AVX2, dN8, f8_##ulp##avx2)       \
   VECTOR(function, float, f, __m512, TDSL_AVX512, eN16, f16_##ulp##avx512f)
 #define TDSL_FUNCTION(function, ulp) TDSL_WIDTHS(TDSL_SCALAR, TDSL_VECTOR, function, ulp)
 #define TDSL_FUNCTION_OF_TWO(function, ulp) TDSL_WIDTHS(TDSL_SCALAR_OF_TWO, TDSL_VECTOR_OF_TWO, function, ulp)

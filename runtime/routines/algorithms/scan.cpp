@@ -33,7 +33,8 @@ class Scan : private Steps {
       if (d <= axis_) tile.push_back(d == axis_ ? height_ : shape_[d]);
     }
     runs.read(operand(0).id(), std::move(elements)).read(before.id(), std::move(line)).flops(1).tile(std::move(tile));
-    result(0).tensor = compute(runs, element(), KernelName::kBlockScan, {call_.axis, height_, scan_number(call_.routine)});
+    result(0).tensor =
+        compute(runs, element(), KernelName::kBlockScan, {call_.axis, height_, scan_number(call_.routine)});
     release_operands();
   }
 

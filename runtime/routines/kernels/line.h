@@ -114,9 +114,9 @@ Kernel scan(int axis, const F& combine) {
   };
 }
 
-/// The same for lines divided into blocks of `height` elements, in three operations: totals of blocks (the output's axis
-/// numbers the blocks), totals of the blocks before each, and running results of the task's blocks starting from these (operand 1,
-/// whole along the axis). The result depends on `height` only, not on the number of ranks.
+/// The same for lines divided into blocks of `height` elements, in three operations: totals of blocks (the output's
+/// axis numbers the blocks), totals of the blocks before each, and running results of the task's blocks starting from
+/// these (operand 1, whole along the axis). The result depends on `height` only, not on the number of ranks.
 template <class T, class F>
 Kernel block_totals(int axis, Index height, const F& combine) {
   return [axis, height, combine](const TaskArgs& t) {

@@ -221,12 +221,12 @@ TEST_CASE("vector math: every function is near libm's, and has the same bits wit
 namespace {
 
 /// Loops over pairs.
-#define TDSL_PAIRS(function)                                                                                  \
-  struct Pairs_##function {                                                                                   \
-    template <class T>                                                                                        \
-    [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {                                       \
-      _Pragma("omp simd") for (Index i = 0; i < n; ++i) y[i] = math::function(x[i], x[n - 1 - i]);            \
-    }                                                                                                         \
+#define TDSL_PAIRS(function)                                                                       \
+  struct Pairs_##function {                                                                        \
+    template <class T>                                                                             \
+    [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {                            \
+      _Pragma("omp simd") for (Index i = 0; i < n; ++i) y[i] = math::function(x[i], x[n - 1 - i]); \
+    }                                                                                              \
   };
 TDSL_PAIRS(atan2)
 TDSL_PAIRS(hypot)

@@ -86,8 +86,7 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
   check_hint("print(arctan2(x, x));", "7", "; write atan2(y, x)");
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
   check_hint("print(sqrtt(x));", "7", "; did you mean `sqrt`?");
-  check_hint("print(var(x));", "7",
-             "`var` is a reserved word, not a function; the variance is variance(x)");
+  check_hint("print(var(x));", "7", "`var` is a reserved word, not a function; the variance is variance(x)");
 }
 
 TEST_CASE("values of other languages") {
