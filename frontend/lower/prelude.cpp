@@ -50,7 +50,8 @@ fn histogram(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[bins] {
   let width = (hi - lo) / f64(bins);
   let guess[i] = if x[i] >= lo && x[i] <= hi then min(i64(floor((x[i] - lo) / width)), bins - 1) else -1;
   let below[i] = if guess[i] > 0 && x[i] < lo + f64(guess[i]) * width then guess[i] - 1 else guess[i];
-  let bin[i] = if below[i] >= 0 && below[i] < bins - 1 && x[i] >= lo + f64(below[i] + 1) * width then below[i] + 1 else below[i];
+  let above[i] = below[i] >= 0 && below[i] < bins - 1 && x[i] >= lo + f64(below[i] + 1) * width;
+  let bin[i] = if above[i] then below[i] + 1 else below[i];
   let H[bin[i]]: i64[bins] += 1 where bin[i] >= 0;
   return H;
 }

@@ -18,8 +18,9 @@
 //                by p; M is F left of the diagonal; L and U remain in S
 //     solve      lu of [A b], whose last columns y become L^-1 P b; then backwards x = D^-1 y[p[lo:hi]],
 //                y -= S[:, lo:hi] x
-//     cumsum     (cumprod, cummax, cummin alike) sums of up to 64 blocks per line, prefix sums over blocks, running
-//     sums within blocks topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
+//     cumsum     (cumprod, cummax, cummin alike) totals of up to 64 blocks per line, those before each block, running
+//                results within blocks
+//     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
 //     qr         if m >= 2 n: QR of row blocks, then of their stacked R (Benson, Gleich and Demmel 2013); Q directly,
 //                from each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
 //

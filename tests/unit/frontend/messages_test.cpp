@@ -98,7 +98,7 @@ TEST_CASE("slices and subscripts out of bounds") {
 }
 
 TEST_CASE("words of other languages") {
-  check_says("while true { continue; }", "1:14 syntax: there is no `continue`; put what follows into an `if`\n");
+  check_says("if true { continue; }", "1:11 misplaced-statement: `continue` can stand only in a loop\n");
   check_says("{ let a = 1; }\nprint(2);",
              "1:1 syntax: a block cannot stand alone; blocks belong to `for`, `while`, `if` and `fn`\n");
 }
