@@ -343,10 +343,13 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
   const bool is_random = draws(f, called) || has_random_argument(lowerer, f);
   const std::vector<std::int32_t> drawn_at =
       !points.empty() && of_scalars && is_random ? points : std::vector<std::int32_t>();
-  const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
+  const auto captured = captured_index(lowerer, f);
+  const bool per_element = !drawn_at.empty() || captured || std::ranges::any_of(args, [](const Tensor& t) {
     return !free_labels(t).empty() || depends_on_operands(t);
   });
-  if (runs_statements(f)) require_no_captured_index(lowerer, f, range);
+  if (captured && runs_statements(f))
+    lowerer.reports.unsupported(
+        range, "a lambda that mentions the index variable `" + *captured + "`, given to a function with statements, is");
   if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
   if (!lowerer.guards.empty() && runs_statements(f)) {
     // The guard of the call guards its statements: they run only if the value is needed.

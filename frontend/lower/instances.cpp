@@ -362,9 +362,10 @@ bool has_random_argument(const Lowerer& lowerer, const ast::Function& f) {
   });
 }
 
-void require_no_captured_index(Lowerer& lowerer, const ast::Function& f, const SourceRange& range) {
+std::optional<std::string> captured_index(const Lowerer& lowerer, const ast::Function& f) {
   const auto closure = lowerer.inlining.closures.find(&f);
-  if (closure == lowerer.inlining.closures.end() || closure->second.lambda != nullptr) return;
+  if (closure == lowerer.inlining.closures.end() || closure->second.lambda != nullptr) return std::nullopt;
+  std::optional<std::string> captured;
   for (const auto& [parameter, argument] : closure->second.instance.functions) {
     const ast::Function* lambda = argument.value.lambda;
     if (lambda == nullptr) continue;
@@ -372,12 +373,12 @@ void require_no_captured_index(Lowerer& lowerer, const ast::Function& f, const S
     for_each_expr(*lambda, [&](const ast::Expr& e) {
       const std::string* name = bare_name(e);
       const SymbolRef symbol = name == nullptr || own.contains(*name) ? nullptr : argument.value.scope->find(*name);
-      if (symbol && (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline) &&
-          !free_labels(symbol->lazy).empty())
-        lowerer.reports.unsupported(range, "a lambda that mentions the index variable `" + *name +
-                                               "`, given to a function with statements, is");
+      const bool is_expression =
+          symbol && (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline);
+      if (is_expression && !free_labels(symbol->lazy).empty()) captured = *name;
     });
   }
+  return captured;
 }
 
 }  // namespace tdsl::frontend
