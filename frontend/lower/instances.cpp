@@ -261,7 +261,7 @@ InstantiatedCall instantiate(Lowerer& lowerer, const ast::Function& f, const ast
 
 namespace {
 
-/// Replaces what a lambda refers to for the duration of its call.
+/// Binds the names of a lambda for the duration of its call.
 class EnteredLambda {
  public:
   EnteredLambda(Lowerer& lowerer, const FunctionValue& value, std::vector<ir::Type> types)

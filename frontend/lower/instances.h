@@ -18,7 +18,7 @@ struct InstantiatedCall {
   std::vector<Tensor> arguments;
 };
 
-/// Matches arguments and parameters, and binds all that are no values. Reports errors and recursion.
+/// Matches arguments with parameters, and binds types, functions and literals. Reports errors and recursion.
 [[nodiscard]] InstantiatedCall instantiate(Lowerer& lowerer, const ast::Function& f, const ast::Call& call,
                                            const SourceRange& range);
 /// The function that an argument denotes: a lambda, or a name.

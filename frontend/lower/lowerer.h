@@ -19,7 +19,7 @@
 
 namespace tdsl::frontend {
 
-/// What a function of one call, or a lambda, refers to.
+/// The bindings of a function in one call, or of a lambda.
 struct Closure {
   Instance instance;
   const FunctionValue* lambda = nullptr;  ///< null for functions with a name

@@ -13,7 +13,7 @@ using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identif
 /// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
-/// The written element type, or what the type parameter denotes in this call.
+/// The written element type, or the type that the parameter denotes in this call.
 ir::Scalar element_type(Lowerer& lowerer, ir::Scalar written, const std::string& parameter);
 ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);
 ir::Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name);

@@ -38,7 +38,7 @@ struct FunctionParameterValue {
   FunctionValue value;
 };
 
-/// What the type parameters, functions and literals of a signature denote in one call.
+/// The bindings of a signature's type parameters, functions and literals in one call.
 struct Instance {
   const ast::Function* definition = nullptr;
   std::map<std::string, FunctionParameterValue> functions;
