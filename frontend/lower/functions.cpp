@@ -287,7 +287,7 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
   frame.numbers = number_function(lowerer.declared, frame.instance, f);
   frame.points = drawn_at;
   frame.inline_locals = per_element;
-  for (std::size_t k = args.size(); k-- > 0;) {
+  for (std::size_t k = args.size(); k-- > 0 && closure.lambda == nullptr;) {
     if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
   }
   // Restores frame and scope also after an error, which abandons only the calling statement.
@@ -349,7 +349,8 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
   });
   if (captured && runs_statements(f))
     lowerer.reports.unsupported(
-        range, "a lambda that mentions the index variable `" + *captured + "`, given to a function with statements, is");
+        range, "a lambda that mentions the index variable `" + *captured +
+                   "`, with statements or given to a function with statements, is");
   if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
   if (!lowerer.guards.empty() && runs_statements(f)) {
     // The guard of the call guards its statements: they run only if the value is needed.
