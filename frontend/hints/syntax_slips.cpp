@@ -360,6 +360,8 @@ std::string word_slip(const Place& p) {
     return "unexpected " + quoted(p.found().text) + "; did you mean `" + (p.found().text == "and" ? "&&" : "||") + "`?";
   if (p.is(Kind::TOK_NAME) && p.found().text == "as" && p.kind_at(p.statement()) == Kind::TOK_IMPORT)
     return "unexpected `as`; imports keep their names, without a prefix";
+  if (p.is(Kind::TOK_FN) && p.wants_expression() && p.after().kind == Kind::TOK_LEFT_PAREN)
+    return "a lambda can stand only as an argument or a default; declare a function: `fn f(x) = x * x;`";
   if (is_reserved_word(p.found()) && p.wants_expression() && p.after().kind == Kind::TOK_LEFT_PAREN)
     return quoted(p.found().text) + " is a reserved word, not a function" +
            (p.is(Kind::TOK_VAR) ? "; the variance is variance(x)" : "");

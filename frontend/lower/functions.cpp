@@ -348,9 +348,8 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
     return !free_labels(t).empty() || depends_on_operands(t);
   });
   if (captured && runs_statements(f))
-    lowerer.reports.unsupported(
-        range, "a lambda that mentions the index variable `" + *captured +
-                   "`, with statements or given to a function with statements, is");
+    lowerer.reports.unsupported(range, "a lambda that mentions the index variable `" + *captured +
+                                           "`, with statements or given to a function with statements, is");
   if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
   if (!lowerer.guards.empty() && runs_statements(f)) {
     // The guard of the call guards its statements: they run only if the value is needed.

@@ -212,6 +212,7 @@ FunctionValue function_value(Lowerer& lowerer, const ast::Expr& e) {
   if (name != nullptr && lowerer.names.find(*name) == nullptr && !lowerer.dimensions().contains(*name)) {
     std::vector<std::string> candidates;
     for (const auto& [other, f] : lowerer.declared.functions) candidates.push_back(other);
+    for (const auto& [other, f] : builtins()) candidates.push_back(other);
     lowerer.reports.fail(DiagnosticId::kUndefinedFunction, e.range,
                          "there is no function `" + *name + "`" + did_you_mean(*name, candidates));
   }
@@ -362,23 +363,41 @@ bool has_random_argument(const Lowerer& lowerer, const ast::Function& f) {
   });
 }
 
+namespace {
+
+/// A name for an expression of index variables that the function mentions, itself or in a lambda that it is given.
+std::optional<std::string> captured_by(const Lowerer& lowerer, const FunctionValue& value) {
+  if (value.lambda == nullptr) return std::nullopt;
+  const auto& functions = lowerer.frames[value.frame].instance.functions;
+  const std::set<std::string> own =
+      names_of(*value.lambda, [&](const std::string& name) { return value.scope->find(name) != nullptr; });
+  std::optional<std::string> captured;
+  for_each_expr(*value.lambda, [&](const ast::Expr& e) {
+    const auto* call = std::get_if<ast::Call>(&e.node);
+    const std::string* name = call == nullptr ? bare_name(e) : &call->callee.name;
+    if (captured || name == nullptr || own.contains(*name)) return;
+    if (const auto passed = functions.find(*name); passed != functions.end()) {
+      captured = captured_by(lowerer, passed->second.value);
+      return;
+    }
+    const SymbolRef symbol = value.scope->find(*name);
+    const bool is_expression =
+        symbol && (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline);
+    if (is_expression && !free_labels(symbol->lazy).empty()) captured = *name;
+  });
+  return captured;
+}
+
+}  // namespace
+
 std::optional<std::string> captured_index(const Lowerer& lowerer, const ast::Function& f) {
   const auto closure = lowerer.inlining.closures.find(&f);
-  if (closure == lowerer.inlining.closures.end() || closure->second.lambda != nullptr) return std::nullopt;
-  std::optional<std::string> captured;
+  if (closure == lowerer.inlining.closures.end()) return std::nullopt;
+  if (closure->second.lambda != nullptr) return captured_by(lowerer, *closure->second.lambda);
   for (const auto& [parameter, argument] : closure->second.instance.functions) {
-    const ast::Function* lambda = argument.value.lambda;
-    if (lambda == nullptr) continue;
-    const std::set<std::string> own = names_of(*lambda);
-    for_each_expr(*lambda, [&](const ast::Expr& e) {
-      const std::string* name = bare_name(e);
-      const SymbolRef symbol = name == nullptr || own.contains(*name) ? nullptr : argument.value.scope->find(*name);
-      const bool is_expression =
-          symbol && (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline);
-      if (is_expression && !free_labels(symbol->lazy).empty()) captured = *name;
-    });
+    if (auto captured = captured_by(lowerer, argument.value)) return captured;
   }
-  return captured;
+  return std::nullopt;
 }
 
 }  // namespace tdsl::frontend

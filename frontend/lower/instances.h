@@ -33,7 +33,7 @@ void bind_literal(Lowerer& lowerer, const ast::Identifier& name, std::int64_t va
 [[nodiscard]] std::vector<Tensor> call_argument(Lowerer& lowerer, const ast::Call& call, const SourceRange& range);
 /// True if a function that `f` is given draws random numbers.
 [[nodiscard]] bool has_random_argument(const Lowerer& lowerer, const ast::Function& f);
-/// A name for an expression of index variables that a lambda given to `f` mentions.
+/// A name for an expression of index variables that `f`, a lambda, or a lambda given to `f` mentions.
 [[nodiscard]] std::optional<std::string> captured_index(const Lowerer& lowerer, const ast::Function& f);
 
 }  // namespace tdsl::frontend

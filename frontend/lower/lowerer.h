@@ -35,9 +35,10 @@ struct Inlining {
   std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
 };
 
-/// The built-in functions that are written in TDSL, and their versions for element types.
+/// The built-in functions that are written in TDSL, once per call, and their versions for element types.
 struct Prelude {
-  std::optional<ast::Module> module;
+  std::optional<std::uint32_t> file;
+  std::deque<ast::Module> modules;
   std::deque<ast::Function> instances;
 };
 

@@ -56,23 +56,23 @@ fn histogram(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[bins] {
   return H;
 }
 fn bincount(x: i64[n], k: i64) -> i64[k] {
-  let C[x[i]]: i64[k] += 1;
-  return C;
+  let bincount[x[i]]: i64[k] += 1;
+  return bincount;
 }
 fn bincount_weighted(x: i64[n], k: i64, w: f64[n]) -> f64[k] {
-  let C[x[i]]: f64[k] += w[i];
-  return C;
+  let bincount[x[i]]: f64[k] += w[i];
+  return bincount;
 }
 )";
 
-const ast::Function& source_of(Lowerer& lowerer, const std::string& name) {
+/// The function, with all of its places at the call, so that messages point there.
+const ast::Function& source_of(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
   Prelude& prelude = lowerer.prelude;
-  if (!prelude.module) {
-    const std::uint32_t file = lowerer.sources.add("<built in>", kSource);
-    prelude.module = parse_file(lowerer.sources, file, lowerer.reports.sink());
-    TDSL_CHECK(prelude.module.has_value(), "the prelude has no errors");
-  }
-  for (const ast::StmtPtr& s : prelude.module->statements) {
+  if (!prelude.file) prelude.file = lowerer.sources.add("<built in>", kSource);
+  std::optional<ast::Module> parsed = parse_file(lowerer.sources, *prelude.file, lowerer.reports.sink(), &range);
+  TDSL_CHECK(parsed.has_value(), "the prelude has no errors");
+  const ast::Module& module = prelude.modules.emplace_back(std::move(*parsed));
+  for (const ast::StmtPtr& s : module.statements) {
     const auto* f = std::get_if<ast::Function>(&s->node);
     if (f != nullptr && f->name.name == name) return *f;
   }
@@ -84,17 +84,14 @@ void replace(std::optional<ast::TypeExpr>& type, Scalar number) {
 }
 
 /// The function with `number` in place of f64, declared under a name that no program can have.
-const ast::Function& instance_of(Lowerer& lowerer, const std::string& name, Scalar number) {
-  const std::string full = name + " of " + std::string(ir::name_of(number));
-  const auto found = lowerer.declared.functions.find(full);
-  if (found != lowerer.declared.functions.end()) return *found->second.function;
-  ast::Function& f = lowerer.prelude.instances.emplace_back(source_of(lowerer, name));
-  f.name.name = full;
+const ast::Function& instance_of(Lowerer& lowerer, const std::string& name, Scalar number, const SourceRange& range) {
+  ast::Function& f = lowerer.prelude.instances.emplace_back(source_of(lowerer, name, range));
+  f.name.name = name + " of " + std::string(ir::name_of(number));
   for (ast::FunctionParameter& p : f.parameters) replace(p.type, number);
   for (ast::TypeExpr& result : f.results) {
     if (result.scalar == Scalar::kF64) result.scalar = number;
   }
-  FunctionEntry& entry = lowerer.declared.functions[full];
+  FunctionEntry& entry = lowerer.declared.functions[f.name.name];
   entry.function = &f;
   entry.range = f.name.range;
   entry.called = entry.sound = true;
@@ -105,7 +102,7 @@ const ast::Function& instance_of(Lowerer& lowerer, const std::string& name, Scal
 
 Tensor call_prelude(Lowerer& lowerer, const std::string& name, Scalar number, const std::vector<Tensor>& args,
                     const SourceRange& range, const std::vector<std::int32_t>& points) {
-  const ast::Function& f = instance_of(lowerer, name, number);
+  const ast::Function& f = instance_of(lowerer, name, number, range);
   ast::Call call{{f.name.name, range}, {}};
   for (const Tensor& t : args) call.arguments.push_back({std::nullopt, nullptr, t.range});
   const std::vector<Tensor> results = inline_body(lowerer, f, args, call, range, points);

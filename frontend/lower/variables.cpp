@@ -64,7 +64,9 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
   }
   std::vector<std::string> candidates = lowerer.names.visible();
   for (const auto& [other, d] : lowerer.dimensions()) candidates.push_back(other);
-  if (builtins().contains(name) && foreign.empty())
+  const bool is_function = builtins().contains(name) || lowerer.frames.back().instance.functions.contains(name) ||
+                           lowerer.declared.functions.contains(name);
+  if (is_function && foreign.empty())
     lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
                          "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;

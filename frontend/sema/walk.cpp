@@ -160,7 +160,7 @@ namespace {
 /// Collects the names that a function's body declares or binds.
 class DeclaredNames {
  public:
-  explicit DeclaredNames(std::set<std::string>& names) : names_(names) {}
+  DeclaredNames(std::set<std::string>& names, const IsName& is_outside) : names_(names), is_outside_(is_outside) {}
 
   void type(const std::optional<ast::TypeExpr>& t) {
     visit_parts(t, [this](const ast::Expr& e) { all_names(e); });
@@ -174,9 +174,7 @@ class DeclaredNames {
   /// Index variables of reductions, and bare subscripts that `return` may leave free.
   void expression(const ast::Expr& e) {
     indices(e);
-    for (const ast::Identifier& name : free_subscript_names(e, [](const std::string&) { return false; })) {
-      names_.insert(name.name);
-    }
+    for (const ast::Identifier& name : free_subscript_names(e, is_outside_)) names_.insert(name.name);
   }
   void suffixes(const ast::Suffixes& s) {
     if (!s.loop) return;
@@ -186,7 +184,8 @@ class DeclaredNames {
  private:
   void indices(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
-      if (const auto* lambda = std::get_if<ast::Lambda>(&part.node)) names_.merge(names_of(*lambda->function));
+      if (const auto* lambda = std::get_if<ast::Lambda>(&part.node))
+        names_.merge(names_of(*lambda->function, is_outside_));
       const auto* r = std::get_if<ast::Reduction>(&part.node);
       if (r == nullptr) return;
       for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
@@ -222,13 +221,14 @@ class DeclaredNames {
   }
 
   std::set<std::string>& names_;
+  const IsName& is_outside_;
 };
 
 }  // namespace
 
-std::set<std::string> names_of(const ast::Function& f) {
+std::set<std::string> names_of(const ast::Function& f, const IsName& is_outside) {
   std::set<std::string> names;
-  DeclaredNames declared(names);
+  DeclaredNames declared(names, is_outside);
   for (const ast::FunctionParameter& p : f.parameters) {
     names.insert(p.name.name);
     declared.type(p.type);

@@ -71,6 +71,8 @@ class AstBuilder {
   /// The named element type, f64 for a type parameter; reports types that are not supported.
   ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
   ast::TypeParameter type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound);
+  /// The list of a function: distinct names that are not types.
+  std::vector<ast::TypeParameter> type_parameters(std::vector<ast::TypeParameter> list);
   ast::ExprPtr cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range);
   ast::ExprPtr call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range);
   ast::ExprPtr lambda(std::vector<ast::FunctionParameter> parameters, std::variant<ast::ExprPtr, ast::Block> body,

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
@@ -202,6 +203,18 @@ ast::TypeParameter AstBuilder::type_parameter(ast::Identifier name, std::optiona
     sink_.error(DiagnosticId::kBadArgument, bound->range,
                 "`" + bound->name + "` bounds no type parameter; the bounds are `float`, `real` and `number`");
   return {std::move(name), std::move(bound)};
+}
+
+std::vector<ast::TypeParameter> AstBuilder::type_parameters(std::vector<ast::TypeParameter> list) {
+  std::set<std::string> names;
+  for (const ast::TypeParameter& t : list) {
+    if (type_parameter_named(t.name.name).empty())
+      sink_.error(DiagnosticId::kBadArgument, t.name.range,
+                  "`" + t.name.name + "` is a type; the name of a type parameter must be new");
+    if (!names.insert(t.name.name).second)
+      sink_.error(DiagnosticId::kRedeclaration, t.name.range, "`" + t.name.name + "` is declared twice");
+  }
+  return list;
 }
 
 PostfixDraft AstBuilder::postfix(ast::ExprPtr primary) {

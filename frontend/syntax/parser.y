@@ -437,7 +437,7 @@ subscript:
 
 signature: identifier type_parameters "(" parameters ")" results  { $$ = {$1, $4, $6, $2}; };
 
-type_parameters: %empty { } | "[" type_parameter_list "]"  { $$ = $2; };
+type_parameters: %empty { } | "[" type_parameter_list "]"  { $$ = BUILD.type_parameters($2); };
 
 type_parameter_list:
   type_parameter                                  { $$.push_back($1); }

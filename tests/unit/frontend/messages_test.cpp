@@ -267,3 +267,23 @@ TEST_CASE("programs that explode are errors, not hangs") {
   CHECK(
       outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet n = " + factors + ";\nprint(zeros(n));").lines.empty());
 }
+
+TEST_CASE("type parameters have new names") {
+  check_says("fn f[T, T](x: T) -> T = x;\nprint(f(1));", "1:9 redeclaration: `T` is declared twice\n");
+  check_says("fn f[f64](x: f64) -> f64 = x;\nprint(f(1));",
+             "1:6 bad-argument: `f64` is a type; the name of a type parameter must be new\n");
+}
+
+TEST_CASE("functions are arguments, not values") {
+  check_says(
+      "let f = fn(x) = x * x;",
+      "1:9 syntax: a lambda can stand only as an argument or a default; declare a function: `fn f(x) = x * x;`\n");
+  check_says("fn g(x: f64) -> f64 = x;\nprint(g + 1);", "2:7 undefined-name: `g` is a function: it is called, g(…)\n");
+  check_says("fn at(f: fn(f64) -> f64, x: f64) -> f64 = f(x);\nprint(at(sine, 1.0));",
+             "2:10 undefined-function: there is no function `sine`; did you mean `sin`?\n");
+  check_says(
+      "fn up(f: fn(f64) -> f64, x: f64) -> f64 { var s = x; s = f(s); return s; }\n"
+      "let v = ones(3);\nlet a[i] = up(fn(t) = t + v[i], 1.0);\nprint(a);",
+      "3:12 not-supported: a lambda that mentions the index variable `i`, with statements or given to a function "
+      "with statements, is not supported yet\n");
+}
