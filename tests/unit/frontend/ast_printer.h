@@ -41,6 +41,7 @@ class ExprPrinter {
   std::string operator()(const ast::SliceSubscript& node) const;
   std::string operator()(const ast::EllipsisSubscript& node) const;
   std::string operator()(const ast::ArrayLiteral& node) const;
+  std::string operator()(const ast::Lambda& node) const;
 
  private:
   [[nodiscard]] std::string exponent(const ast::ExprPtr& expr) const;
