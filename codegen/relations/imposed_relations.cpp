@@ -61,6 +61,7 @@ class Decisions {
   Decisions(const plan::Region& region, const Relations& relations, const Matching& matching)
       : region_(region), relations_(relations), matching_(matching) {
     for (const RelationStep& step : relations.steps) enter_owner(step);
+    for (const auto& [tensor, value] : relations.tensors) values_.insert(matching.unmerged(value)->id);
     for (std::size_t k = 0; k < region.ops.size(); ++k) enter_sources(k);
     for (const RelationStep& step : relations.steps) decide(step);
   }
@@ -113,11 +114,23 @@ class Decisions {
     const std::size_t rank = op.shape.size(), slots = rank + op.reduce.size();
     if (!step.opaque.empty() && !first->type.layout->loose_axes().empty()) return;  // it finds its own place
     plan::Decision decision = decision_of(op);
-    const Relation& work = step.sum ? first->operands[0] : first;
-    decision.work = text_of(planned(work, step.sum ? step.slots : first_slots(rank), slots), plan::slot_names(op));
-    if (const Relation combined = step.sum ? matching_.combined(step.sum) : Relation())
-      decision.result = text_of(planned(combined, first_slots(rank), rank), plan::result_names(op));
+    const Relation work = step.sum ? summed(step, first) : first;
+    const plan::Layout layout = planned(work, step.sum ? step.slots : first_slots(rank), slots);
+    decision.work = text_of(layout, plan::slot_names(op));
+    Relation combined = step.sum ? matching_.combined(step.sum) : Relation();
+    const bool in_parts = std::any_of(layout.cut.begin() + static_cast<std::ptrdiff_t>(rank), layout.cut.end(),
+                                      [](const plan::Axes& axes) { return !axes.empty(); });
+    if (!combined && in_parts && work != first->operands[0]) combined = first;
+    if (combined) decision.result = text_of(planned(combined, first_slots(rank), rank), plan::result_names(op));
     record(op, first, std::move(decision), step.value);
+  }
+
+  /// What an aggregation adds up, where the operation computes it: moving it before (Table 1) means moving sums.
+  Relation summed(const RelationStep& step, const Relation& sum) const {
+    const Relation& wanted = step.sum->operands[0];
+    const bool read = values_.contains(matching_.unmerged(wanted)->id);
+    return read || algebra::as<algebra::Redistribute>(sum->operands[0]) == nullptr ? sum->operands[0]
+                                                                                   : matching_.computed(wanted);
   }
 
   static plan::Decision decision_of(const plan::Op& op) {
@@ -150,6 +163,7 @@ class Decisions {
   const Relations& relations_;
   const Matching& matching_;
   std::map<int, std::size_t> owner_;  ///< operations, by node of the program
+  std::set<int> values_;              ///< nodes of the program that are tensors
   std::map<int, plan::Decision> at_;
   std::map<int, std::size_t> lines_;
 };

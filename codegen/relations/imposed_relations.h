@@ -17,7 +17,8 @@ namespace tdsl::codegen {
 /// part after the last line `mesh ..` is the plan. They must compute the program's own relations (R1-2, R1-4 and R1-7,
 /// which merge maps into other operators, may have been applied); their layouts become decisions of sites:
 ///   - the layout of an input: where it lies; that of a local operator: where its operation works;
-///   - a move of pieces and its aggregation: where partial results are combined;
+///   - a move of pieces and its aggregation: where partial results are combined; a move of joined blocks before their
+///     aggregation (Table 1) is the same, as each rank adds up its blocks first;
 ///   - a move whose result several sites read: a kept copy. Other moves follow from the layouts.
 /// A cut by several dimensions becomes one by their first, which is the same for as many blocks as sites. Throws
 /// std::runtime_error("line N: ...").

@@ -248,7 +248,8 @@ TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, 
       "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
       "output \"R\" %9\noutput \"S\" %10\n");
   check_contains_words(text,
-                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).stored_selected_from({&A.desc()})");
+                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_selected_from("
+                       "{&A.desc()})");
   check_contains_words(
       text,
       "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0, {1, n, place(4), \"p[i]` of `A\"}}, {1, 1, 0, 0}, "

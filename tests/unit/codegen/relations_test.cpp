@@ -348,6 +348,20 @@ TEST_CASE("relations: plans that merge maps into other operators are read") {
         "line 5: the program has `join on [1], [0] by matmul` here, not `map by relu`");
 }
 
+TEST_CASE("relations: joined blocks that are moved before their sum are added up where they are joined") {
+  const Compiled program = compiled(kProduct, {{"n", 960}, {"m", 96}, {"k", 480}});
+  const std::string text =
+      "mesh a:4/1\n%0 = input \"A\" keys [4, 4] block [240, 24] part [1]\n%1 = input \"B\" keys [4, 1] block [24, 480] "
+      "part [0]\n%2 = local join %0, %1 on [1], [0] by matmul\n%3 = shuf %2 part [0]\n%4 = local aggregate %3 keep "
+      "[0, 2] by add then relu\nresult \"C\" %4\n";
+  const plan::PlanFile file = codegen::plan_of_relations(program.region, program.bodies, {"p.ia", text}, "p", 4);
+  INFO(file.text);
+  std::string sums;
+  for (const auto& [site, decision] : plan::parse_plan(file.text).at)
+    sums += decision.result.empty() ? "" : decision.work + " -> " + decision.result;
+  CHECK(sums == "k:a -> i:a");
+}
+
 TEST_CASE("relations: a plan that is none of the program is refused, with its line") {
   const Compiled program = compiled(kProduct, {{"n", 960}, {"m", 960}, {"k", 960}});
   const plan::PlanValue plan = plan_for(program.region, 4);

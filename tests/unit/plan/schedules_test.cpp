@@ -187,7 +187,8 @@ TEST_CASE("lshs: X'Y of large blocks is combined in pieces by all ranks") {
 TEST_CASE("pieces: of the blocks' longest dimension, where the busiest rank receives in less time") {
   const auto combined = [](Index rows, Index columns, BlockOwners whole, const std::vector<std::int32_t>& processes,
                            double latency = 1e-9) {
-    const Op op = OpBuilder(OpClass::kContraction, "C", 1, 1).out("i", rows).out("j", columns).reduce("k", 8).op();
+    Op op = OpBuilder(OpClass::kContraction, "C", 1, 1).out("i", rows).out("j", columns).reduce("k", 8).op();
+    op.outputs.push_back({0, {8, "f64"}, {rows, columns}, "C"});
     const BlockOwners found = combined_in_pieces(op, std::move(whole), processes, {latency, 1});
     std::string text;
     for (const Index n : found.blocks) text += std::to_string(n) + " ";
