@@ -163,7 +163,7 @@ TEST_CASE("loops run over ranges") {
   check_hint("for (int i = 0; i < 3; i++) { print(i); }", "5", "a loop runs over a range: `for i in 0..n { … }`");
   check_hint("for i = 1:3 { print(i); }", "7", "a loop runs over a range: `for i in 0..n { … }`");
   check_hint("for i in 0..=3 { print(i); }", "13", "; the range a..b ends before b: write a..b + 1");
-  check_hint("for i in 0...3 { print(i); }", "13", ": a range is written `a..b`, with two points");
+  check_hint("for i in 0...3 { print(i); }", "11", "; a range is written `a..b`, with two points");
   check_hint("for (i in 0..3) { print(i); }", "5", "; a loop is written without parentheses: `for i in 0..n { … }`");
   check_hint("for i in x:\n  print(i);", "11", "unexpected `:`; a block stands in braces: `{ … }`");
   check_hint("while c:\n  print(c);", "8", "unexpected `:`; a block stands in braces: `{ … }`");

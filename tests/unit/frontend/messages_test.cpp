@@ -134,9 +134,9 @@ TEST_CASE("guards in brackets") {
 }
 
 TEST_CASE("transpose, singular and plural") {
-  check_says("input A: f64[n, m, k];\nprint(A');",
+  check_says("input A: f64[n, m, k];\nprint(transpose(A));",
              "2:7 rank-mismatch: only a matrix can be transposed without an order of dimensions, but this is f64[n, m, "
-             "k]; write transpose(A, 0, 2, 1)\n");
+             "k]; write transpose(A, 0, 2, 1), or A' to swap the last two\n");
   check_says("input A: f64[n];\nprint(A[0, 0]);", "2:7 rank-mismatch: A has 1 dimension, but 2 subscripts are given\n");
   check_says("input A: f64[n, m];\nprint(A[0]);",
              "2:7 rank-mismatch: A has 2 dimensions, but 1 subscript is given; write `:` for a whole dimension\n");
