@@ -337,7 +337,7 @@ class Separator {
     std::set<ValueId> of = part.beside;
     if (!diagonal) {
       of = values_read(copy);
-      std::erase_if(of, [this](ValueId x) { return program_.type(x).rank() == 0; });
+      std::erase_if(of, [this](ValueId x) { return !program_.type(x).is_compressed(); });
     }
     changed.made.push_back({v, std::move(copy), std::move(of)});
     return read(from->type, v, std::move(subscripts), from->range);
