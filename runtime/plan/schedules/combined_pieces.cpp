@@ -90,8 +90,9 @@ class Combination {
 }  // namespace
 
 BlockOwners combined_in_pieces(const Op& op, BlockOwners whole, const std::vector<std::int32_t>& processes,
-                               const Machine& machine) {
-  std::optional<BlockOwners> cut = Combination(op, whole, processes, machine).run();
+                               const PlanInputs& inputs) {
+  if (!inputs.tile.empty() || inputs.reproducible) return whole;
+  std::optional<BlockOwners> cut = Combination(op, whole, processes, inputs.machine).run();
   return cut ? std::move(*cut) : std::move(whole);
 }
 

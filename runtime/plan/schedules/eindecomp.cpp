@@ -50,7 +50,7 @@ class PartsDecision {
     BlockOwners results = owners(result, summed);
     if (summed == 1) return {name_of(op_.op_class), op_.name, text(std::move(results), result_names(op_)), {}, {}};
     BlockOwners calls = owners(parts_, 1);
-    results = combined_in_pieces(op_, std::move(results), calls.owners, inputs_.machine);
+    results = combined_in_pieces(op_, std::move(results), calls.owners, inputs_);
     return {name_of(op_.op_class),
             op_.name,
             text(std::move(calls), slot_names(op_)),

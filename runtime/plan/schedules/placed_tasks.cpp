@@ -66,7 +66,7 @@ std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
 class SiteTasks {
  public:
   SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, const PlanInputs& inputs)
-      : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), ranks_(inputs.ranks), machine_(inputs.machine) {}
+      : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), inputs_(inputs) {}
 
   [[nodiscard]] Decision decision() const {
     std::vector<std::int32_t> owners;
@@ -76,7 +76,7 @@ class SiteTasks {
     }
     const std::vector<Index> blocks = block_counts(tasks_.cut.out);
     const auto lies = [&](BlockOwners of) {
-      return text_of(block_layout(std::move(of.blocks), std::move(of.owners), op_.shape.size(), ranks_),
+      return text_of(block_layout(std::move(of.blocks), std::move(of.owners), op_.shape.size(), inputs_.ranks),
                      result_names(op_));
     };
     Decision decision{name_of(op_.op_class), op_.name, lies({blocks, owners}), {}, {}};
@@ -89,7 +89,7 @@ class SiteTasks {
       decision.work = lies({blocks, std::move(owners)});
     } else if (std::ranges::count_if(parts, [](Index n) { return n > 1; }) <= op_.most_split_labels()) {
       decision.work = text_of(work_layout(processes, parts), slot_names(op_));
-      decision.result = lies(combined_in_pieces(op_, {blocks, std::move(owners)}, processes, machine_));
+      decision.result = lies(combined_in_pieces(op_, {blocks, std::move(owners)}, processes, inputs_));
     }
     return decision;
   }
@@ -152,14 +152,13 @@ class SiteTasks {
       for (std::size_t l = 0; l < parts.size(); ++l) block = block * panels[l] + at[l] * (panels[l] / parts[l]);
       owners.push_back(processes[static_cast<std::size_t>(block)]);
     }
-    return block_layout(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
+    return block_layout(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), inputs_.ranks);
   }
 
   const Op& op_;
   const Workflow& workflow_;
   const WorkflowOp& tasks_;
-  Index ranks_;
-  const Machine& machine_;
+  const PlanInputs& inputs_;
 };
 
 }  // namespace

@@ -189,7 +189,9 @@ TEST_CASE("pieces: of the blocks' longest dimension, where the busiest rank rece
                            double latency = 1e-9) {
     Op op = OpBuilder(OpClass::kContraction, "C", 1, 1).out("i", rows).out("j", columns).reduce("k", 8).op();
     op.outputs.push_back({0, {8, "f64"}, {rows, columns}, "C"});
-    const BlockOwners found = combined_in_pieces(op, std::move(whole), processes, {latency, 1});
+    PlanInputs inputs;
+    inputs.machine = {latency, 1};
+    const BlockOwners found = combined_in_pieces(op, std::move(whole), processes, inputs);
     std::string text;
     for (const Index n : found.blocks) text += std::to_string(n) + " ";
     for (const std::int32_t owner : found.owners) text += " " + std::to_string(owner);
