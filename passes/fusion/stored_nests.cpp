@@ -115,7 +115,9 @@ class StoredNests : public RegionRewriter {
     const SparseIteration& it = *c.iteration;
     const std::vector<std::int32_t>& labels = it.driver().labels;
     const bool matrices = labels.size() == 2 && it.loops.size() == 2 && it.masks.empty() &&
-                          std::ranges::all_of(it.operands, [&](const StoredOperand& o) { return o.labels == labels; });
+                          std::ranges::all_of(it.operands, [&](const StoredOperand& o) {
+                            return o.labels == labels && covers(c, labels, program_.type(o.tensor).shape);
+                          });
     if (!matrices || !is_plain(node, c)) return std::nullopt;
     const auto is_out = [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); };
     Role role{{labels[0]}, {}, !is_out(labels[0]), it.result == SparseIteration::Result::kOrdered};
@@ -129,6 +131,12 @@ class StoredNests : public RegionRewriter {
       if (rules.are_needed({o})) role.drivers.push_back(o.tensor);
     }
     return role.drivers.empty() ? std::nullopt : std::optional(std::move(role));
+  }
+  /// True if the labels run over whole dimensions: members share their loops.
+  static bool covers(const Compute& c, const std::vector<std::int32_t>& labels, const std::vector<Extent>& shape) {
+    return std::ranges::equal(labels, shape, [&](std::int32_t l, const Extent& size) {
+      return label_of(c, l).begin == Extent(0) && label_of(c, l).end == size;
+    });
   }
   [[nodiscard]] bool is_plain(const Node& node, const Compute& c) const {
     const bool stores = c.bodies.size() != 1 || !c.left.empty() || c.base || c.combine || c.fill ||

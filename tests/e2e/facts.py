@@ -250,7 +250,8 @@ class Facts(RelationFacts):
                     raise Failed(f"{name} on {ranks} ranks {passes}: {shown.out or shown}")
                 flops[passes] = sum(r["predicted"]["flops_max"] for r in self.explain(path, *arguments)["statements"])
             once, apart = flops.values()
-            if name != "aggregates" and abs(once - apart) > 0.02 * apart:
+            dense = 20000 / ranks if name == "row" else 0  # products with w, which a walk counts by the share of stored elements
+            if name != "aggregates" and abs(once + dense - apart) > 0.02 * apart:
                 raise Failed(f"{name} on {ranks} ranks: {once:g} operations instead of {apart:g}")
         return f"{len(programs)} programs read X once"
 
@@ -1070,7 +1071,7 @@ class Facts(RelationFacts):
         X = np.stack([rng.integers(1, d + 1, n) for d in distinct], axis=1) * (rng.random((n, len(distinct))) < share)
         np.save(self.work / "coded-X.npy", X.astype(np.float64))
         np.save(self.work / "coded-v.npy", rng.random(len(distinct)))
-        forms = {"coded": [], "elements": ["--disable-pass", "coding"]}
+        forms = {"coded": ["--disable-pass", "stored_nests"], "elements": ["--disable-pass", "coding"]}
         for form, switch in forms.items():
             built = launch.run([self.tdslc, "build", ROOT / "tools/bench/programs/coded/row.tdsl", "-o", self.work / f"row-{form}", *switch],
                                self.options.limit)

@@ -292,7 +292,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                             walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  const std::string range = part ? range_text(f.index, over.within) + ", " : vector ? range_name(f.index) + ", " : "";
+  const std::string range = part ? range_text(f.index, over.within) + ", " : vector ? range_text(f.index, {}) + ", " : "";
   std::string head =
       fmt::format("{}.each({}{}[&](Index{}{})", row, range, ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
@@ -312,8 +312,8 @@ bool Printer::is_whole(const For& f, const Fibre& fibre) const {
 }
 
 Statements Printer::inside_range(int index, Statements body) {
-  return {
-      block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(index), index_name(index)), std::move(body))};
+  const auto [begin, end] = bounds(index, {});
+  return {block(fmt::format("if ({0} <= {1} && {1} < {2})", begin, index_name(index), end), std::move(body))};
 }
 
 /// The current row of an iteration over rows, or any row: `B_row(k)`.

@@ -38,7 +38,7 @@ struct Coded {
       row[3] = draw(100) + 1;                        // bytes without
       row[4] = draw(3000) - 1;                       // words
       row[5] = draw(40) == 0 ? draw(4) + 0.5 : 0.0;  // listed
-      row[6] = draw(40) == 0 ? draw(600) + 1 : 0.0;  // listed words
+      row[6] = draw(10) == 0 ? draw(600) + 1 : 0.0;  // listed words
       row[7] = draw(3);                              // bytes again
     }
     std::vector<std::uint32_t> outer, last;
@@ -92,7 +92,7 @@ TEST_CASE("coded columns: every form, and its bytes") {
     for (Index k = 0; k < static_cast<Index>(view.column(c).values); ++k) counted += view.counts(c)[k];
     CHECK(counted <= m.rows);
   }
-  // Three columns of bytes, one of words, a fortieth of two listed ones, dictionaries.
+  // Three columns of bytes, one of words, two listed ones with few rows, dictionaries.
   CHECK(head_in(m.memory)->bytes < m.rows * 6 + 16 * 4000);
   CHECK(8 * m.rows * m.columns > 4 * head_in(m.memory)->bytes);
 }
