@@ -292,7 +292,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                             walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  const std::string range = part ? range_text(f.index, over.within) + ", " : vector ? range_text(f.index, {}) + ", " : "";
+  const std::string range = part || vector ? range_text(f.index, over.within) + ", " : "";
   std::string head =
       fmt::format("{}.each({}{}[&](Index{}{})", row, range, ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
