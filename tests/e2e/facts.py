@@ -235,7 +235,7 @@ class Facts(RelationFacts):
         inputs = {"X": "f64[n, sparse m]", "Y": "f64[n, sparse m]", "v": "f64[m]", "w": "f64[n]", "U": "f64[n, 8]", "V": "f64[m, 8]"}
         # Text, and kernels that read X if each operator is one.
         programs = {"row": ("output r = X' @ (w * (X @ v));", 2), "outer": ("output r = sum(X * log((U @ V') ** 2 + 1.0));", 2),
-                    "als": ("output r = (X * (U @ V')) @ V;", 2), "right": ("output r = (X * (U @ V'))' @ U;", 2),
+                    "als": ("output r = (X * (U @ V')) @ V;", 2),
                     "aggregates": ("output a = sum(X * X);\noutput b = sum[i, j](abs(X[i, j]) * w[i]);\noutput c = sum(X * Y);", 3)}
         sizes = ("--set", "n=20000", "--set", "m=1000", "--set", "X.stored=200000")
         for (name, (text, separate)), ranks in itertools.product(programs.items(), (1, 4)):
