@@ -195,7 +195,7 @@ void Coder<T>::place(const std::vector<Dictionary>& dictionaries) {
 
 template <class T>
 void Coder<T>::write(std::byte* to) const {
-  TDSL_CHECK(head_.bytes > 0, "only what is coded is written");
+  TDSL_CHECK(head_.bytes > 0, "only coded blocks are written");
   std::memcpy(to, &head_, sizeof head_);
   const auto list = [&](Index at, const auto* from, std::size_t count) {
     if (count > 0) std::memcpy(to + at, from, count * sizeof *from);

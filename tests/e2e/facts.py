@@ -139,7 +139,7 @@ class Facts(RelationFacts):
             for name, form in forms.items():
                 program = f"import std.graph;\nparam k: i64 = 2;\ninput {MATRIX};\ninput v: f64[n];\n{form}\n{SPARSE_USES[rank]}\noutput w = sum(v) * k;\n"
                 self.check_sparse_form(name, program, every_rank, n, 3 * (2 * matrix + 16 * n), matrix + 4 * 8 * n)
-        # Rows may be selected repeatedly, so nothing bounds what is held; bounds of received bytes allow twice the elements of A that are expected.
+        # Rows may be selected repeatedly, so held bytes have no bound; bounds of received bytes allow twice the elements of A that are expected.
         for name, form in SELECTED_FORMS.items():
             indexes = "".join(f"input {each}: i64[n];\n" for each in "pq" if f"{each}[" in form)
             program = f"param k: i64 = 2;\ninput {MATRIX};\n{indexes}input v: f64[n];\n{form}\n{SPARSE_USES[2]}\noutput w = sum(v) * k;\n"
@@ -167,7 +167,7 @@ class Facts(RelationFacts):
                                  f"{each['bytes_received']:.3g} B of {most_received:.3g}")
 
     # A walk over stored elements receives each operand once: no rank receives more than 1.05 of the remote shares, predicted where an operand
-    # exceeds the limit of a step, and counted; with the smallest window no more than 1.05 of the bytes without a window.
+    # exceeds the limit of a step, and counted; with twice the smallest window no more than 1.05 of the bytes without a window.
     def test_walks_receive_operands_once(self):
         ranks, lines = (2,) if self.quick else (2, 4, 8), []
         source = self.work / "walk.tdsl"
@@ -186,7 +186,7 @@ class Facts(RelationFacts):
             arguments = [*self.walk_inputs(matrices, dense), *options, "--threads", 1, "--quiet", "--schedule", "search"]
             for p in ranks:
                 free = self.received(executable, p, arguments)
-                window = self.least_window(executable, p, arguments)
+                window = 2 * self.least_window(executable, p, arguments)
                 tight = self.received(executable, p, [*arguments, "--window", window])
                 share = whole and whole[0] * whole[1] * (p - 1) / p
                 if whole and max(free) > 1.05 * share + 0.02 * whole[0] * whole[1]:
@@ -777,7 +777,7 @@ class Facts(RelationFacts):
         received = {}
         for schedule in ("search", "lshs", "eindecomp", "pattern", "greedy"):
             plan = self.explain(path, "-n", 16, "--set", "n=160000", "--schedule", schedule)
-            received[schedule] = max(r["bytes_received"] for r in plan["per_rank"][1:])  # rank 0 also collects what is printed
+            received[schedule] = max(r["bytes_received"] for r in plan["per_rank"][1:])  # rank 0 also collects printed values
         if max(received.values()) > 1.1 * received["search"] or received["lshs"] != 15 * 256 * 256 * 8 / 16:
             raise Failed(f"received bytes: {received}")
         return f"received bytes: {received}"
