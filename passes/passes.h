@@ -66,6 +66,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program epilogues(const ir::Program& program, PassContext& context);
 /// `sum[j](%A[i, j] * Q[k, j])`, A compressed, becomes `T = Q'; sum[j](%A[i, j] * T[j, k])`.
 [[nodiscard]] ir::Program row_reads(const ir::Program& program, PassContext& context);
+/// `u[i] = sum[j](X[i, j] * v[j]); y[j] = sum[i](X[i, j] * u[i])`, X compressed, becomes `fused [i] { u = …; y = … }`.
+[[nodiscard]] ir::Program stored_nests(const ir::Program& program, PassContext& context);
 
 // sparse/
 
@@ -82,6 +84,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program dense_copies(const ir::Program& program, PassContext& context);
 /// `sum[j](absent_mul(%A[i, j], %x[j]))`, A compressed, becomes the same `stored [i over %A[i, j], j over %A[i, j]]`.
 [[nodiscard]] ir::Program iteration(const ir::Program& program, PassContext& context);
+/// `%A`, a compressed input whose readers run once per distinct value of a column, becomes coded.
+[[nodiscard]] ir::Program coding(const ir::Program& program, PassContext& context);
 /// No rewrite: warns `[dense-storage]` about every tensor of a sparse type that stores all of its elements, with the
 /// reason. `dense_copies` has already warned about dense copies.
 void warn_of_dense_storage(const ir::Program& program, PassContext& context);

@@ -84,8 +84,12 @@ constexpr std::array kPipeline = {
     Pass{"gathers", "gather indirect reads, except one that the operation can perform itself", gathers, 0},
     // No later pass changes the readers of a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
-    // Last: lowering reads it.
+    // Lowering reads it.
     Pass{"iteration", "choose the loops over stored elements of each operation", iteration, 0},
+    // Members are operations in legal form, each with its iteration.
+    Pass{"stored_nests", "compute operators over the stored elements of one matrix in one loop nest", stored_nests, 2},
+    // Last: depends on the loops of all readers.
+    Pass{"coding", "store columns as codes where operations run once per distinct value", coding, 1},
 };
 
 void check(const ir::Program& program, std::string_view pass) {
@@ -96,7 +100,7 @@ void check(const ir::Program& program, std::string_view pass) {
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
   const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" ||
-                     pass.name == "shared_maps" || pass.name == "epilogues";
+                     pass.name == "shared_maps" || pass.name == "epilogues" || pass.name == "stored_nests";
   return (fusion == FusionPolicy::kNone && fuses) ||
          (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }

@@ -40,6 +40,7 @@ using plan::fixed;
 using plan::near;
 using plan::OpBuilder;
 using plan::OpClass;
+using plan::walked;
 using plan::whole;
 using rt::Cut;
 using rt::In;

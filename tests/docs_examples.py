@@ -2,12 +2,13 @@
 """Tests the examples of the documents. Every block of TDSL in docs/language.md and README.md is put into its frame in tests/docs/,
 evaluated, compiled and run on several ranks; docs/explain.md must show the output of `explain`; every block of docs/errors.md must
 give the message above it, at the line and column it states, and nothing else; every command of docs/papers.md must print what the page
-shows. One PASS or FAIL line per example."""
+shows, and its table of fusions the bytes. One PASS or FAIL line per example."""
 import argparse
 import itertools
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -98,27 +99,70 @@ def check_explain(tdslc, limit):
 
 
 # --- docs/papers.md
+SHOWN = re.compile(r"`(tdslc|tdsl_unit_tests) ([^`…]+)`(?:: `([^`]+)`)?|the same with `([^`]+\.tdsl)`(?:: `([^`]+)`)?|the same, [^`|:]+: `([^`]+)`")
+COMMAND = re.compile(r"`((?:tdslc|tdsl_unit_tests|(?:tools/bench/)?bench|tools/test)(?= )[^`]*)`")
+# Commands of the page that this suite does not run, and why.
+ELSEWHERE = {
+    "bench papers": "minutes an experiment, on emulated machines",
+    "bench papers --only systemml": "minutes; its programs are tests of e2e",
+    "bench scaling": "minutes, on emulated machines",
+    "bench scaling --only NAME": "minutes",
+    "bench forced": "minutes, and it compares times",
+    "bench coded": "minutes; its programs are tests of e2e",
+    "bench latency": "times",
+    "bench plan": "minutes; tests/unit/plan has the plans",
+    "tdslc build --time-passes": "an option, without a program",
+    "tdslc passes": "other rows run it, with programs",
+    "tools/test --filter e2e": "it is this test run",
+    "tdslc explain samples/wide_hidden_network.tdsl -n 4 --fusion P --set …": "docs/papers_fusion runs it, by the rows of its table",
+}
+
+
 def paper_commands():
-    """(command, words) of every tdslc command with output: `tdslc explain P -n 4`: `words`. P is the program on the page; "the same with `FILE`" is the
-    last command with that program, "the same, last lines: `words`" the last command itself; `..` stands for any text."""
+    """(program, arguments, words) of every command with output: `tdslc explain P -n 4`: `words`. P is the program on the page; "the same with `FILE`"
+    is the last command with that program, "the same, last lines: `words`" the last command itself; `..` stands for any text."""
     page = (ROOT / "docs/papers.md").read_text()
     whole = re.search(r"`P` is `([^`]+)`", page)[1]
     last = None
-    for command, words, other, more in re.findall(r"`tdslc ((?:explain|passes) [^`…]+)`(?:: `([^`]+)`)?|the same with `([^`]+\.tdsl)`|the same, [^`|:]+: `([^`]+)`", page):
+    for tool, arguments, words, other, other_words, more in SHOWN.findall(page):
+        if f"{tool} {arguments}" in ELSEWHERE:
+            continue
         if more:
-            command, words = last[0], more
+            tool, arguments, words = *last[:2], more
         elif other:
-            command, words = re.sub(r"\S+\.tdsl", other, last[0], count=1), last[1]
-        last = re.sub(r"\bP\b", whole, command), words
+            tool, arguments, words = last[0], re.sub(r"\S+\.tdsl", other, last[1], count=1), other_words or last[2]
+        last = tool, re.sub(r"\bP\b", whole, arguments), words
         yield last
 
 
-def check_paper_command(tdslc, command, words, limit):
+def commands_not_run():
+    """Commands that are neither run nor in ELSEWHERE, and entries of ELSEWHERE that are none of the page."""
+    page = (ROOT / "docs/papers.md").read_text()
+    written = {command.removeprefix("tools/bench/") for command in COMMAND.findall(page)}
+    run = {f"{tool} {arguments}" for tool, arguments, *_ in SHOWN.findall(page) if tool}
+    return ", ".join(sorted((written - run - ELSEWHERE.keys()) | (ELSEWHERE.keys() - written)))
+
+
+def check_paper_command(command, arguments, words, limit):
     if not words:
-        return f"the page does not say what tdslc {command} shows"
-    result = launch.run([tdslc, *command.split()], limit, cwd=ROOT)
+        return f"the page does not say what {arguments} shows"
+    result = launch.run([command, *shlex.split(arguments)], limit, cwd=ROOT)
     shown = re.search(".*".join(re.escape(part) for part in words.split("..")), result.out)
-    return None if shown and result.code == 0 else f"tdslc {command} does not show {words!r}: {result}"
+    return None if shown and result.code == 0 else f"{command} {arguments} does not show {words!r}: {result}"
+
+
+def check_fusion_table(tdslc, row, limit):
+    """A row of the page's table: sizes, and MB that a rank receives for each way of fusion."""
+    cells = [float(cell.replace(",", "")) for cell in re.findall(r"[\d.,]*\d", row)]
+    sizes = [word for name, size in zip("nmho", cells) for word in ("--set", f"{name}={size:.0f}")]
+    for fusion, wanted in zip(([], ["--fusion", "all"], ["--fusion", "no-redundancy"], ["--fusion", "none"]), cells[4:]):
+        result = launch.run([tdslc, "explain", "samples/wide_hidden_network.tdsl", "-n", "4", *fusion, *sizes, "--json"], limit, cwd=ROOT)
+        if result.code != 0:
+            return str(result)
+        received = max(float(rank["predicted"]["bytes_received"]) for rank in json.loads(result.out)["per_rank"]) / 1e6
+        if abs(received - wanted) > max(0.051, 0.01 * wanted):
+            return f"{sizes} {fusion}: {received:g} MB a rank, not {wanted:g}"
+    return None
 
 
 # --- pages with programs
@@ -187,10 +231,17 @@ def main():
             failed += report(name, check_error(options.tdslc, identifier, line, column, data, files, options.limit))
     if options.filter in "docs/explain":
         failed += report("docs/explain", check_explain(options.tdslc, options.limit))
-    for number, (command, words) in enumerate(paper_commands(), 1):
+    tools = {"tdslc": options.tdslc, "tdsl_unit_tests": Path(options.tdslc).with_name("tdsl_unit_tests")}
+    if options.filter in "docs/papers_commands":
+        failed += report("docs/papers_commands", commands_not_run())
+    for number, (tool, arguments, words) in enumerate(paper_commands(), 1):
         name = f"docs/papers_{number}"
         if options.filter in name:
-            failed += report(name, check_paper_command(options.tdslc, command, words, options.limit))
+            failed += report(name, check_paper_command(tools[tool], arguments, words, options.limit))
+    rows = re.findall(r"^\| [\d,]+, [\d,]+, [\d,]+, [\d,]+ \|.*", (ROOT / "docs/papers.md").read_text(), re.M)
+    for number, row in enumerate(rows, 1):
+        if options.filter in f"docs/papers_fusion_{number}":
+            failed += report(f"docs/papers_fusion_{number}", check_fusion_table(options.tdslc, row, options.limit))
     blocks = [(f"{page}_{number}", block) for page, path in PAGES.items() for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1)]
     blocks = [(name, block) for name, block in blocks if options.filter in f"docs/{name}"]
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -23,12 +23,16 @@ FusedNestBuilder::FusedNestBuilder(const NestRequest& request, const OperationSt
   nest_.form = nest::Form::kRows;
   outer_ = result().shared.size() - 1;
   block_ = shared_label(outer_);
+  in_blocks_ = std::ranges::any_of(fused_.members,
+                                   [this](const Member& m) { return !m.walks() || (!is_result(m) && is_stored(m)); });
   add_captures();
   add_indices();
   for (std::size_t k = 0; k < op_.reads.size(); ++k)
     operands_.push_back(added(operand_variable(op_.reads[k].tensor, static_cast<int>(k))));
   take_places();
-  for (const Member& m : fused_.members) values_[m.value] = variable(m);
+  for (const Member& m : fused_.members) {
+    if (is_stored(m)) values_[m.value] = variable(m);
+  }
 }
 
 BuiltNest FusedNestBuilder::run() {
@@ -36,14 +40,17 @@ BuiltNest FusedNestBuilder::run() {
   for (std::size_t f = 0; f < outer_; ++f) around[f] = shared_label(f);
   labels_ = numbered(0, op_.labels.size());
   loops(around, false, [&] {
-    Body body = collected([&] { std::ranges::for_each(fused_.members, [&](const Member& m) { statements(m); }); });
+    Body body = collected([&] {
+      for (const Members& part : in_walks()) part.front()->walks() ? walk(part) : statements(*part.front());
+    });
+    if (!in_blocks_) return append(std::move(body));
     const bool products =
         blocked_ || std::ranges::any_of(fused_.members, [](const Member& m) { return matrix_product(m).has_value(); });
     add(nest::For{block_, nest::Blocks{of_nest(bytes_per_row()), products}, nest::Order::kSerial, std::move(body)});
   });
   nest_.fresh = collected([&] {
     for (const Member& m : fused_.members) {
-      if (is_result(m) && m.closes()) add(nest::Fill{values_.at(m.value), identity(m)});
+      if (is_result(m) && (m.closes() || m.walks())) add(nest::Fill{values_.at(m.value), identity(m)});
     }
   });
   nest_.body = std::move(top_);
@@ -63,6 +70,11 @@ Expr FusedNestBuilder::part(const Expr& e) {
   const auto* r = std::get_if<ir::Read>(&e->op);
   if (r == nullptr) return {};
   if (program_.is_host(r->tensor)) return ir::read(e->type, captured(r->tensor), {}, e->range);
+  if (const auto scalar = row_values_.find(r->tensor); scalar != row_values_.end()) return local_read(scalar->second);
+  const auto operand = fused_.operand.find(e.id());
+  if (const auto scalar = operand == fused_.operand.end() ? row_elements_.end() : row_elements_.find(operand->second);
+      scalar != row_elements_.end())
+    return local_read(scalar->second);
   const auto member = values_.find(r->tensor);
   const ValueId v = member != values_.end() ? member->second : operands_[number_of(e)];
   std::vector<Expr> subscripts;
@@ -117,9 +129,9 @@ void FusedNestBuilder::add_indices() {
   for (int k = 0; k < static_cast<int>(op_.labels.size()); ++k) {
     const SymbolicLabel& l = op_.labels[static_cast<std::size_t>(k)];
     const bool whole = !cut.contains(k);
-    nest_.indices.push_back({k == block_ ? "rows"
-                             : whole     ? ""
-                                         : l.name,
+    nest_.indices.push_back({k == block_ && in_blocks_ ? "rows"
+                             : whole                   ? ""
+                                                       : l.name,
                              true, of_nest(l.range.lo), of_nest(l.range.hi)});
     nest_.indices.back().whole = whole;
   }
@@ -127,8 +139,15 @@ void FusedNestBuilder::add_indices() {
 
 std::vector<int> FusedNestBuilder::indices_of(const Member& m) {
   std::vector<int> indices;
+  // Guards of walks are no groups.
+  const auto group = m.compute.guard && !m.walks() ? ir::group_of(m.compute) : std::nullopt;
   for (int l = 0; l < m.label_count(); ++l) {
     const auto shared = std::ranges::find(m.shared, l);
+    if (m.walks() &&
+        std::ranges::find(m.compute.iteration->driver().labels, l) != m.compute.iteration->driver().labels.end()) {
+      indices.push_back(walk_index(m, l));
+      continue;
+    }
     if (m.is_outer(l)) {
       indices.push_back(shared_label(static_cast<std::size_t>(shared - m.shared.begin())));
       continue;
@@ -137,7 +156,7 @@ std::vector<int> FusedNestBuilder::indices_of(const Member& m) {
     nest::Index index{label.name.empty() ? "k" : label.name, true, of_nest(label.begin), of_nest(label.end)};
     index.whole = !m.counts_rows(l);
     index.block = m.counts_rows(l) ? block_ : -1;
-    if (m.compute.guard && l == ir::group_of(m.compute)->label) index.of_task = index.whole = false;
+    if (group && l == group->label) index.of_task = index.whole = false;
     indices.push_back(shared_index(std::move(index), indices));
   }
   return indices;
@@ -186,12 +205,12 @@ ValueId FusedNestBuilder::variable(const Member& m) {
 void FusedNestBuilder::take_places() {
   for (std::size_t k = 0; k + 1 < fused_.members.size(); ++k) {
     const Member& m = fused_.members[k];
-    if (m.compute.monoid || m.compute.out.empty()) continue;
+    if (m.compute.monoid || m.compute.out.empty() || m.walks()) continue;
     for (std::size_t from = 0; from < k; ++from) {
       const Member& before = fused_.members[from];
       const bool free =
           std::ranges::none_of(in_place_, [&](const auto& entry) { return entry.second == before.value; });
-      if (!free || !same_elements(before, m) || !ends_in(before, k)) continue;
+      if (!free || before.walks() || !same_elements(before, m) || !ends_in(before, k)) continue;
       in_place_[m.value] = before.value;
       break;
     }
@@ -238,7 +257,7 @@ Extent FusedNestBuilder::bytes_per_row() const {
     if (by_rows) bytes = bytes + elements;
   }
   for (const Member& m : fused_.members) {
-    if (m.closes() || in_place_.contains(m.value)) continue;
+    if (m.closes() || !is_stored(m) || in_place_.contains(m.value)) continue;
     Extent elements(ir::size_of(m.type));
     for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d)
       elements = elements * length_of(m.compute.out[d]);

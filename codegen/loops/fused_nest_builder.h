@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class FusedNestBuilder final : public ComputeNest {
 
  private:
   using Member = FusedKernel::Member;
+  using Members = std::vector<const Member*>;
 
   [[nodiscard]] const Member& result() const { return fused_.members.back(); }
   /// True for the last member, and for all members in a packed result.
@@ -88,16 +90,46 @@ class FusedNestBuilder final : public ComputeNest {
   /// A product of matrices, or `sum[j](x[i, j] * v[j])` or `sum[i](x[i, j] * u[i])`, as one call; false for others.
   bool product(const Member& m);
 
+  // --- Members that visit stored elements: fused_walks.cpp, Note [Walks]
+
+  /// The members in order: walks, and others one by one.
+  [[nodiscard]] std::vector<Members> in_walks() const;
+  /// True if the member's value is a tensor of the nest.
+  [[nodiscard]] bool is_stored(const Member& m) const;
+  /// The index of the rows or of the columns that a walk visits; `label`: that of the member.
+  int walk_index(const Member& m, int label);
+  [[nodiscard]] ValueId walked(const ir::StoredOperand& operand) const;
+  /// The member with this value if it has a value per element, else null.
+  [[nodiscard]] const Member* element_member(ValueId v) const;
+  /// Adds the members whose values per element this one needs, in order.
+  void add_elements(const Member& m, Members& needed) const;
+  /// True if the member reads the value, or values per element that do.
+  [[nodiscard]] bool needs_value(const Member& m, ValueId v) const;
+  void add_matrices(const Member& m, std::vector<ValueId>& matrices) const;
+  [[nodiscard]] nest::Stored stored_level(const std::vector<ValueId>& matrices, const std::vector<int>& outer) const;
+  void walk(const Members& all);
+  /// Elements of operands that are the same for the whole row are read once.
+  void add_row_values(const Member& m);
+  /// One loop over the elements of a row.
+  void pass(const Members& members, const std::vector<ValueId>& matrices);
+  void at_element(const Member& m);
+  /// Elements and rows at the columns of a pass, to be prefetched.
+  std::vector<nest::Place> ahead(const Members& members, const Members& needed);
+
   const OperationStep& step_;
   const RecordedOp& op_;
   const FusedKernel& fused_;
   std::size_t outer_ = 0;  ///< number of loops around the blocks
   int block_ = 0;          ///< the index of the rows
   std::vector<ValueId> operands_;
-  std::map<ValueId, ValueId> values_;     ///< variables of members
-  std::map<ValueId, ValueId> in_place_;   ///< members stored in place of others
-  const ir::Compute* compute_ = nullptr;  ///< of the current member
-  std::vector<int> labels_;               ///< its indices, by label
+  std::map<ValueId, ValueId> values_;            ///< variables of members
+  std::map<ValueId, ValueId> in_place_;          ///< members stored in place of others
+  const ir::Compute* compute_ = nullptr;         ///< of the current member
+  std::vector<int> labels_;                      ///< its indices, by label
+  bool in_blocks_ = true;                        ///< rows are processed in blocks; false: one walk does everything
+  std::optional<int> row_index_, column_index_;  ///< of walks
+  std::map<ValueId, ValueId> row_values_;        ///< in a walk: scalars in place of members
+  std::map<int, ValueId> row_elements_;          ///< likewise, of operands by number
   bool blocked_ = false;
   rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;
 };

@@ -131,6 +131,7 @@ class KernelNestBuilder final : public ComputeNest {
   void stored_from(std::size_t depth);
   void stored_loop(std::size_t depth, std::optional<ValueId> total);
   TaskRange stored_part(std::size_t depth);
+  [[nodiscard]] ir::ByValue by_value(const Body& body) const;
   void dense_loops(std::size_t depth, std::optional<ValueId> total);
   void stored_total(std::size_t depth);
   void where_stored(std::span<const int> labels, const std::function<void()>& inner);

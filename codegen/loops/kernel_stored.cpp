@@ -4,6 +4,7 @@
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
 #include "codegen/operations/describe.h"
+#include "ir/analysis/by_value.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
@@ -66,7 +67,24 @@ void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> to
   over.merge = loop.merge;
   over.within = within;
   if (over.fibres.size() == 1 && !within.begin) over.ahead = ahead(depth);
+  if (depth == 0) over.by = by_value(body);
   add(nest::For{label, std::move(over), nest::Order::kSerial, std::move(body)});
+}
+
+/// How the loop over rows with this body runs where columns are coded. A part of a row, or named parts of a product,
+/// would be computed in front of the loop over elements, or inside.
+ir::ByValue KernelNestBuilder::by_value(const Body& body) const {
+  using enum ir::ByValue;
+  if (!program_.type(compute_.iteration->driver().tensor).is_coded()) return kNone;
+  const ir::ByValue by = ir::by_value(compute_, [this](ValueId v) -> const ir::Type& { return program_.type(v); });
+  for (const nest::Statement& s : body) {
+    if (std::holds_alternative<nest::Let>(s.op) || std::holds_alternative<nest::Var>(s.op)) continue;
+    const auto* elements = std::get_if<nest::For>(&s.op);
+    const auto* over = elements == nullptr ? nullptr : std::get_if<nest::Stored>(&elements->over);
+    if (over == nullptr || over->within.begin || over->within.end) return kNone;
+    return by == kWeights && elements->body.size() != 1 ? kNone : by;
+  }
+  return kNone;
 }
 
 /// The part of a row that is left by guards on the column. A single bound costs more to find than it saves.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "codegen/loops/matrix_product.h"
 #include "codegen/lower/compute_lowering.h"
@@ -33,6 +34,7 @@ class FusedLowering {
     packed ? pack() : labels();
     shared_labels();
     for (const Member& m : kernel_->members) reads(m);
+    if (const auto walked = driver()) op_->sparsity.visits = {{*walked}};
     const ValueId target = packed ? packed_value() : builder_.resolve(node_.results[0]);
     op_->name = packed ? builder_.program().info(target).name : name(target);
     op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
@@ -48,11 +50,22 @@ class FusedLowering {
   [[nodiscard]] const Member& result() const { return kernel_->members.back(); }
   [[nodiscard]] bool closes() const { return result().closes(); }
 
+  /// The expression with reads of its own: members may share expressions, and read their operands by other labels.
+  static Expr own_reads(const Expr& e) {
+    return ir::rewrite(e, [](const Expr& part) {
+      const auto* r = std::get_if<ir::Read>(&part->op);
+      return r == nullptr ? part : ir::read(part->type, r->tensor, r->subscripts, part->range);
+    });
+  }
   void member(const ir::Node& node, const std::vector<std::int32_t>& shared) {
     const ValueId v = builder_.resolve(node.results[0]);
     Member m{v, std::get<ir::Compute>(node.op), builder_.type(v).scalar, shared, node.range};
-    m.compute.bodies = {builder_.rewritten(m.compute.bodies[0])};
-    if (m.compute.guard) m.compute.guard = builder_.rewritten(m.compute.guard);
+    m.compute.bodies = {own_reads(builder_.rewritten(m.compute.bodies[0]))};
+    if (m.compute.guard) m.compute.guard = own_reads(builder_.rewritten(m.compute.guard));
+    if (m.compute.iteration) {
+      for (ir::StoredOperand& operand : m.compute.iteration->operands)
+        operand.tensor = builder_.resolve(operand.tensor);
+    }
     for (auto* list : {&m.compute.out, &m.compute.reduce}) {
       for (ir::Label& l : *list) {
         l.begin = builder_.rewritten(l.begin, node.range);
@@ -156,7 +169,12 @@ class FusedLowering {
       const auto* r = std::get_if<ir::Read>(&n.op);
       if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || kernel_->operand.contains(&n)) return;
       SymbolicAccess access{r->tensor, {}};
+      const bool rows = builder_.type(r->tensor).is_compressed();
       for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
+        if (rows && d > 0) {
+          access.dims.push_back(whole_dim());
+          continue;
+        }
         access.dims.push_back(
             dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
       }
@@ -164,6 +182,14 @@ class FusedLowering {
     };
     ir::for_each_node(m.compute.bodies[0], enter);
     if (m.compute.guard) ir::for_each_node(m.compute.guard, enter);
+  }
+
+  /// The compressed matrix whose stored elements are visited; nullopt in a dense nest.
+  [[nodiscard]] std::optional<ValueId> driver() const {
+    for (const Member& m : kernel_->members) {
+      if (m.walks() && !is_member(m.compute.iteration->driver().tensor)) return m.compute.iteration->driver().tensor;
+    }
+    return std::nullopt;
   }
 
   [[nodiscard]] bool is_member(ValueId v) const {

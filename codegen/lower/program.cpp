@@ -72,6 +72,7 @@ class Lowering {
         holds.operator()<ir::Random>())
       return;
     if (!ir::carried_by(n).empty() && !ir::is_marked_serial(n)) return;
+    if (holds.operator()<ir::Fused>()) return;  // members iterate, or read dense values
     if (const auto* c = std::get_if<ir::Compute>(&n.op); c != nullptr && c->iteration) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());

@@ -11,7 +11,8 @@ namespace tdsl::codegen {
 // A compressed result with elements of compressed operands at other positions (ir/analysis/rearrangement.h) is computed
 // by a kernel of the runtime (runtime/kernels/rearranged.h). Rows of the result are cut, columns are whole. If rows of
 // the result are rows of the operand, a task reads only these. If they are columns of the operand, as in a transpose,
-// it reads the operand's rows for all columns of the result, possibly the whole operand.
+// it reads the operand's rows for all columns of the result, possibly the whole operand. So it does if rows are
+// selected by an index vector; index vectors are operands behind the matrices.
 
 OperationStep ComputeLowering::rearranged() {
   auto op = std::make_shared<RecordedOp>();
@@ -27,22 +28,31 @@ OperationStep ComputeLowering::rearranged() {
   auto parts = ir::rearrangement(
       compute_, [this](ValueId v) -> const ir::Type& { return builder_.type(v); }, on_host);
   TDSL_CHECK(parts, "the pass `storage` compressed what rearranges elements");
-  for (const ir::Rearranged& part : *parts) {
+  op->sparsity.result = plan::SparseResult::kElementsOf;
+  std::vector<SymbolicAccess> indexes;
+  for (ir::Rearranged& part : *parts) {
     std::vector<SymbolicDim> dims;
+    if (!part.place.known()) part.place = range_;
     for (std::size_t d = 0; d < 2; ++d) {
-      const ir::Rearranged::Subscript& s = part.at[d];
+      ir::Rearranged::Subscript& s = part.at[d];
+      if (s.index) {
+        s.extent = builder_.rewritten(s.extent, range_);
+        indexes.push_back({*s.index, {SymbolicDim{{Term{s.label, Extent(1)}}, {Extent(0), Extent(1)}}}});
+        dims.push_back(whole_dim());
+        op->sparsity.result = plan::SparseResult::kSelectedFrom;
+        continue;
+      }
       const AffineForm form{{{s.label, Extent(s.factor)}}, s.offset};
       const Extent extent = builder_.rewritten(builder_.type(part.tensor).shape[d], range_);
       if (!part.guarded && !s.around)
-        check_affine(builder_, form, indices_of(*op), extent, name_of(builder_.program(), part.tensor),
-                     part.place.known() ? part.place : range_);
+        check_affine(builder_, form, indices_of(*op), extent, name_of(builder_.program(), part.tensor), part.place);
       dims.push_back(s.around || d == 1 ? whole_dim() : SymbolicDim{form.terms, {s.offset, s.offset + Extent(1)}});
     }
     op->reads.push_back({part.tensor, std::move(dims)});
     std::vector<ValueId>& operands = op->sparsity.elements_of;
     if (std::ranges::find(operands, part.tensor) == operands.end()) operands.push_back(part.tensor);
   }
-  op->sparsity.result = plan::SparseResult::kElementsOf;
+  op->reads.insert(op->reads.end(), indexes.begin(), indexes.end());
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   kernel->rearranged = std::move(*parts);

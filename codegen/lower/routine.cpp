@@ -47,6 +47,9 @@ class RoutineLowering {
       case RoutineKind::kDet:
       case RoutineKind::kLstsq: return warn("it is not distributed");
       case RoutineKind::kCumsum:
+      case RoutineKind::kCumprod:
+      case RoutineKind::kCummax:
+      case RoutineKind::kCummin:
       case RoutineKind::kTopk:
       case RoutineKind::kSolve:
       case RoutineKind::kCholesky:

@@ -44,6 +44,22 @@ void merge_accesses(RecordedOp& op, ComputeKernel& kernel) {
   for (auto& [node, operand] : kernel.operand) operand = number[static_cast<std::size_t>(operand)];
 }
 
+/// Marks dimensions whose stored subscripts are the values of a label, so that dense operands at that label can be
+/// fetched by lists of them (runtime/plan/lists.h). A merged access has one label per dimension: the first.
+void mark_walks(RecordedOp& op, const ir::SparseIteration& iteration) {
+  if (iteration.is_union()) return;
+  for (const ir::StoredLoop& loop : iteration.loops) {
+    const ir::StoredOperand& walked = iteration.operands[static_cast<std::size_t>(loop.over.front())];
+    for (SymbolicAccess& read : op.reads) {
+      const bool same_rows =
+          read.tensor == walked.tensor && read.dims[0] == SymbolicDim{{{walked.labels[0], Extent(1)}}};
+      for (std::size_t d = 1; same_rows && d < read.dims.size(); ++d) {
+        if (walked.labels[d] == loop.label && read.dims[d].walked < 0) read.dims[d].walked = loop.label;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
@@ -53,6 +69,7 @@ void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
     for (std::size_t d = 1; d < read.dims.size(); ++d) read.dims[d] = whole_dim();
   }
   merge_accesses(op, kernel);
+  mark_walks(op, *iteration_);
   const bool reduces = iteration_->row() >= static_cast<int>(compute_.out.size());
   op.op_class = reduces ? plan::OpClass::kReduce : plan::OpClass::kMap;
   if (!reduces) op.combine = plan::Combine::kNone;

@@ -172,6 +172,19 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       });
 }
 
+const For* loop_over_elements(const For& rows) {
+  const auto* over = std::get_if<Stored>(&rows.over);
+  if (over == nullptr) return nullptr;
+  for (const Statement& s : rows.body) {
+    if (std::holds_alternative<Let>(s.op) || std::holds_alternative<Var>(s.op)) continue;
+    const auto* inner = std::get_if<For>(&s.op);
+    const auto* elements = inner == nullptr ? nullptr : std::get_if<Stored>(&inner->over);
+    const Fibre row{over->fibres.front().operand, {rows.index}};
+    return elements != nullptr && elements->fibres == std::vector{row} ? inner : nullptr;
+  }
+  return nullptr;
+}
+
 std::set<ValueId> values_read(const Nest& nest) {
   std::set<ValueId> values;
   for_each_statement(nest.body, [&](const Statement& s) {

@@ -15,6 +15,10 @@ void for_each_statement(const Body& body, const std::function<void(const Stateme
 /// Calls `f` for every expression of the statement itself, including subscripts; missing parts are skipped.
 void for_each_expr(const Statement& statement, const std::function<void(const Expr&)>& f);
 
+/// The loop over the elements of the current row in a loop over the rows of a matrix, before which only locals are
+/// defined; null if there is none.
+[[nodiscard]] const For* loop_over_elements(const For& rows);
+
 /// The values read by the body's expressions.
 [[nodiscard]] std::set<ValueId> values_read(const Nest& nest);
 

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/analysis/by_value.h"
 #include "ir/graph/graph.h"
 
 // Loop nests: the body of a task as typed imperative statements. A nest is built from the operation
@@ -93,13 +94,15 @@ struct Fibre {
 /// operands stores something, ascending; at least all those with a nonzero element. `and`: at which all of them do;
 /// `with`: at which the first does. Within the loop, a read of the operands at the indices of all their levels is the
 /// element's value, 0 if not stored; other reads of compressed operands are lookups. Several operands are co-iterated
-/// over all levels.
+/// over all levels. `stored %1[*] by counts`: the loops over the rows of %1 and over their elements may run once per
+/// distinct value of a column.
 struct Stored {
   std::vector<Fibre> fibres;
   ir::Merge merge = ir::Merge::kUnion;
-  TaskRange within{};          ///< the part of the task's interval; only for a row of a single operand
-  std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
-                               ///< compressed operand, to prefetch before the loop reaches their index
+  ir::ByValue by = ir::ByValue::kNone;  ///< of the rows of a matrix, with its elements inside
+  TaskRange within{};                   ///< the part of the task's interval; only for a row of a single operand
+  std::vector<Place> ahead{};           ///< for a single operand: elements, or the contents at the outermost index of a
+                                        ///< compressed operand, to prefetch before the loop reaches their index
 };
 /// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices with this
 /// `block` run over the rows of the current block, and local tensors hold these rows.

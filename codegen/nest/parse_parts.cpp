@@ -92,6 +92,11 @@ Walk PartParser::walk() {
     cursor_.expect("]");
     stored.fibres.push_back(std::move(fibre));
   } while (more_fibres(stored));
+  if (cursor_.accept("by")) {
+    using enum ir::ByValue;
+    stored.by = cursor_.accept("totals") ? kTotals : cursor_.accept("counts") ? kCounts : kWeights;
+    if (stored.by == kWeights) cursor_.expect("weights");
+  }
   stored.within = bounds();
   while (cursor_.accept("ahead")) stored.ahead.push_back(place());
   return stored;

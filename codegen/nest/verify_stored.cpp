@@ -44,8 +44,9 @@ class StoredVerifier {
     if (v.assembled && (v.role != Role::kResult || !v.type.is_compressed() || v.type.rank() < 2))
       problem("%{} is assembled, and no compressed result of at least two dimensions", k);
     if (!v.type.is_compressed()) return;
-    const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
+    const bool tensor = (v.role == Role::kOperand && (nest_.form == Form::kKernel || nest_.form == Form::kRows)) ||
+                        (v.role == Role::kResult && nest_.form == Form::kKernel);
+    if (!tensor) problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
   [[nodiscard]] bool is_assembled(ValueId v) const { return nest_.variable(v).assembled; }
@@ -81,6 +82,7 @@ class StoredVerifier {
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
       part(f, *stored);
       together(f, *stored);
+      if (stored->by != ir::ByValue::kNone) by_value(f, *stored);
     }
     loops_.push_back(&f);
     if (stored != nullptr) std::ranges::for_each(stored->ahead, [this](const Place& p) { ahead(p); });
@@ -110,6 +112,19 @@ class StoredVerifier {
                      nest_.variable(stored.fibres.front().operand).type.rank() == 2;
     if (!row) problem("the loop over {} walks a part of a level that is no row of a matrix", name(f.index));
     if (!stored.ahead.empty()) problem("the loop over {} walks a part of a row, and fetches ahead", name(f.index));
+  }
+  /// The loop over the rows of a matrix contains one over the elements of its row, before which only locals are
+  /// defined. With weights the innermost statement adds a product to a result.
+  void by_value(const For& f, const Stored& stored) {
+    const Fibre& rows = stored.fibres.front();
+    const bool matrix = stored.fibres.size() == 1 && rows.outer.empty() && exists(rows.operand) &&
+                        nest_.variable(rows.operand).type.rank() == 2;
+    const For* const elements = loop_over_elements(f);
+    if (!matrix || elements == nullptr)
+      return problem("the loop over {} runs by value, and not over the rows and elements of a matrix", name(f.index));
+    const bool adds = elements->body.size() == 1 && std::holds_alternative<Update>(elements->body.front().op);
+    if (stored.by == ir::ByValue::kWeights && !adds)
+      problem("the loop over {} runs by weights, and does not add products", name(f.index));
   }
   /// Several operands are co-iterated over all levels.
   void together(const For& f, const Stored& stored) {

@@ -80,6 +80,9 @@ OperatorText spelling(ir::BinaryOp op) {
     case kMod: return {"mod", false, 0};
     case kMin: return {"min", false, 0};
     case kMax: return {"max", false, 0};
+    case kAtan2: return {"atan2", false, 0};
+    case kHypot: return {"hypot", false, 0};
+    case kCopysign: return {"copysign", false, 0};
     case kEq: return {"==", true, 4};
     case kNe: return {"!=", true, 4};
     case kLt: return {"<", true, 5};

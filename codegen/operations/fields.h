@@ -284,6 +284,8 @@ void visit_part(auto& v, Of<ir::Rearranged> auto& part) {
         to.property("by", subscript.factor, std::int64_t{1});
         to.extent("plus", subscript.offset);
         to.flag("around", subscript.around);
+        to.use("index", subscript.index);
+        to.extent("of", subscript.extent);
       },
       part.at);
   v.list(

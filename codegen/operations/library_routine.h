@@ -11,6 +11,9 @@ namespace tdsl::codegen {
   using rt::routines::Routine;
   switch (kind) {
     case Kind::kCumsum: return Routine::kCumsum;
+    case Kind::kCumprod: return Routine::kCumprod;
+    case Kind::kCummax: return Routine::kCummax;
+    case Kind::kCummin: return Routine::kCummin;
     case Kind::kSort: return Routine::kSort;
     case Kind::kArgsort: return Routine::kArgsort;
     case Kind::kTopk: return Routine::kTopk;

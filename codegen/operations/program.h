@@ -130,6 +130,12 @@ struct FusedKernel {
     SourceRange range;
     std::optional<Extent> place = std::nullopt;  ///< in a packed result: position of its first element
 
+    /// True if it visits the stored elements of a compressed matrix.
+    [[nodiscard]] bool walks() const { return compute.iteration.has_value(); }
+    /// True if it has a value per stored element, which is compressed and never stored.
+    [[nodiscard]] bool is_element() const {
+      return walks() && compute.iteration->result != ir::SparseIteration::Result::kDense;
+    }
     /// True for a reduction over the shared labels.
     [[nodiscard]] bool closes() const { return static_cast<std::size_t>(shared[0]) >= compute.out.size(); }
     [[nodiscard]] int label_count() const { return static_cast<int>(compute.out.size() + compute.reduce.size()); }

@@ -1,8 +1,6 @@
 #include "codegen/operations/vector_forms.h"
 #include "ir/graph/expr_build.h"
 
-#include <algorithm>
-
 namespace tdsl::codegen {
 
 namespace {
@@ -41,17 +39,12 @@ bool may_fail(const ir::ExprNode& node) {
   return b->op == kDiv || b->op == kAbsentDiv || b->op == kRem || b->op == kMod || b->op == kPow;
 }
 
-bool is_library_function(ir::UnaryOp op) {
-  using enum ir::UnaryOp;
-  constexpr ir::UnaryOp kFunctions[] = {kExp, kLog, kLog1p, kExpm1, kSin, kCos, kTan, kTanh, kErf, kSigmoid};
-  return std::ranges::find(kFunctions, op) != std::end(kFunctions);
-}
-
 int library_calls(const Expr& e) {
   int calls = 0;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
     const auto* u = std::get_if<ir::Unary>(&node.op);
-    if (u != nullptr && is_library_function(u->op)) ++calls;
+    const auto* b = std::get_if<ir::Binary>(&node.op);
+    if ((u != nullptr && is_library_function(u->op)) || (b != nullptr && is_library_function(b->op))) ++calls;
   });
   return calls;
 }

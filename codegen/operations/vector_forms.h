@@ -10,8 +10,6 @@
 
 namespace tdsl::codegen {
 
-/// True if the function is a C++ library function with a vector version.
-[[nodiscard]] bool is_library_function(ir::UnaryOp op);
 /// Number of library calls in the expression.
 [[nodiscard]] int library_calls(const Expr& e);
 

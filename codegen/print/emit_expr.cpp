@@ -123,7 +123,7 @@ std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
   if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
   const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
-  const bool library = is_library_function(u.op);
+  const bool library = ir::is_library_function(u.op);
   calls_library_ = calls_library_ || library;
   return fmt::format("{}::{}({})", library && both_branches_ ? "math" : "scalar", function, text(u.operand));
 }
@@ -181,7 +181,13 @@ std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view 
 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
-  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax) return call(ir::name_of(b.op), b.left, b.right);
+  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign)
+    return call(ir::name_of(b.op), b.left, b.right);
+  if (ir::is_library_function(b.op)) {
+    calls_library_ = true;
+    return fmt::format("{}::{}({}, {})", both_branches_ ? "math" : "scalar", ir::name_of(b.op), text(b.left),
+                       text(b.right));
+  }
   if (!ir::is_float(node.type)) return integer_binary(node, b, outer);
   if (b.op == BinaryOp::kRem) return call("remainder", b.left, b.right);
   if (b.op == BinaryOp::kMod) return call("mod", b.left, b.right);

@@ -46,7 +46,7 @@ std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
 }
 
 std::string dim_text(const SymbolicDim& d, ExprEmitter& expr) {
-  if (d.whole) return "whole()";
+  if (d.whole) return d.walked < 0 ? "whole()" : fmt::format("walked({})", d.walked);
   const bool one = d.offset.hi - d.offset.lo == Extent(1);
   if (!(d.divisor == Extent(1))) {
     if (!one) {
@@ -167,6 +167,8 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
   if (sparsity.result == Result::kOfPoints) call("stored_of_points", one(sparsity.visits.front().front()));
   for (const ValueId v : sparsity.within) call("stored_within", one(v));
   if (sparsity.result == Result::kElementsOf) call("stored_elements_of", list_text(sparsity.elements_of, tensor_name));
+  if (sparsity.result == Result::kSelectedFrom)
+    call("stored_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (!sparsity.bounds.empty())
     call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
   if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
@@ -256,7 +258,7 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
   const bool stores = !step.kernel->compute.left.empty();
   const bool combined = op.op_class == plan::OpClass::kReduce && op.combine != plan::Combine::kNone;
   const bool mapped = op.op_class == plan::OpClass::kMap && op.combine == plan::Combine::kNone;
-  if (sparse && !combined && !mapped) return std::nullopt;
+  if (sparse && (fused || (!combined && !mapped))) return std::nullopt;
   if (!visits_at_most_first_read(op) || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order))
     return std::nullopt;
   // The session's method for this kind of operation sets these.

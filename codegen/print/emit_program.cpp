@@ -170,7 +170,10 @@ class ProgramEmitter {
     match(
         s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {}, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          const std::string_view method = program_.type(i.target).is_compressed() ? "stored_input" : "input";
+          const ir::Type& stored = program_.type(i.target);
+          const std::string_view method = stored.is_coded()        ? "coded_input"
+                                          : stored.is_compressed() ? "stored_input"
+                                                                   : "input";
           body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
                      string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },
@@ -401,7 +404,7 @@ class ProgramEmitter {
   /// The kernel argument with its captures.
   std::string kernel(const Step& s, const OperationStep& o) {
     if (o.kernel && !o.kernel->rearranged.empty()) {
-      const Code code = rearranged_kernel(o, expr_);
+      const Code code = rearranged_kernel(program_, o, expr_);
       needs_.add(code.needs);
       return code.text;
     }

@@ -7,6 +7,6 @@
 namespace tdsl::codegen {
 
 /// The call that makes the kernel of a rearranged matrix (runtime/kernels/rearranged.h).
-[[nodiscard]] Code rearranged_kernel(const OperationStep& step, ExprEmitter& expr);
+[[nodiscard]] Code rearranged_kernel(const OperationProgram& program, const OperationStep& step, ExprEmitter& expr);
 
 }  // namespace tdsl::codegen

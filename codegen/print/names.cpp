@@ -23,7 +23,7 @@ constexpr const char* kReserved[] = {
     // used by emitted code
     "Combine", "Cut", "In", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Out", "TaskArgs",
     "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside", "main", "near", "next", "plan",
-    "program", "program_info", "rt", "scalar", "session", "std", "t", "tdsl", "total", "value", "whole",
+    "program", "program_info", "rt", "scalar", "session", "std", "t", "tdsl", "total", "value", "walked", "whole",
     // macros and functions of the standard headers
     "errno", "assert", "stdin", "stdout", "stderr", "INFINITY", "NAN", "EOF", "NULL", "unix", "linux", "I"};
 

@@ -53,6 +53,11 @@ std::optional<std::string> opaque_labels(const plan::Op& op) {
 
 }  // namespace
 
+bool reads_diagonal(const plan::Access& access) {
+  return access.dims.size() == 2 && access.dims[0].terms.size() == 1 && access.dims[1].terms.size() == 1 &&
+         access.dims[0].terms[0].label == access.dims[1].terms[0].label;
+}
+
 std::optional<std::string> opaque_because(const plan::Op& op, const std::map<TensorId, plan::TensorDesc>& tensors) {
   using plan::OpClass;
   if (op.op_class == OpClass::kLoop) return "a loop that is one task";
@@ -67,7 +72,7 @@ std::optional<std::string> opaque_because(const plan::Op& op, const std::map<Ten
       if (access.dims[d].whole) return "an operand is read as a whole";
       const auto label = plain_label(access.dims[d], op, shape[d]);
       if (!label) return "subscripts are no plain indices over whole dimensions";
-      if (!labels.insert(*label).second) return "a diagonal is read";
+      if (!labels.insert(*label).second && !reads_diagonal(access)) return "a diagonal is read";
     }
     read.insert(labels.begin(), labels.end());
   }
@@ -171,9 +176,9 @@ RelationBlocks::Cut RelationBlocks::of(TensorId tensor, std::size_t dim) const {
   const Class& found = class_[root({tensor, dim})];
   const Index wanted = found.shares > 1 ? found.shares : blocks_;
   if (found.extent % wanted == 0 && found.extent > 0) return {wanted, found.extent / wanted};
-  if (found.shares == 1) return {1, found.extent};
+  if (wanted == 1) return {1, found.extent};
   if (found.extent <= kFewElements) return {std::max<Index>(found.extent, 1), std::min<Index>(found.extent, 1)};
-  return {found.shares, (found.extent + found.shares - 1) / found.shares, true};
+  return {wanted, (found.extent + wanted - 1) / wanted, true};
 }
 
 }  // namespace tdsl::codegen

@@ -16,6 +16,9 @@ namespace tdsl::codegen {
 [[nodiscard]] std::optional<std::string> opaque_because(const plan::Op& op,
                                                         const std::map<plan::TensorId, plan::TensorDesc>& tensors);
 
+/// True for A[i, i] with a whole matrix A.
+[[nodiscard]] bool reads_diagonal(const plan::Access& access);
+
 /// A decision's layouts, by slots (slot_names) and by output dimensions.
 struct Placed {
   plan::Layout work;
@@ -30,7 +33,7 @@ struct Placed {
 /// plan's shares of any of them need; if an extent is not divisible, into single elements if they are few.
 class RelationBlocks {
  public:
-  /// Without a plan, `blocks` per dimension if that divides the extent.
+  /// Without a plan, `blocks` per dimension.
   RelationBlocks(const plan::Region& region, const plan::PlanValue* plan, plan::Index blocks);
 
   struct Cut {

@@ -186,6 +186,29 @@ ir::Compute over(const Body& body, const std::vector<Index>& extents, const std:
 
 }  // namespace
 
+namespace {
+
+Expr reading_diagonals(const Expr& e) {
+  if (!e) return e;
+  if (const auto* r = std::get_if<ir::Read>(&e->op)) {
+    const bool twice = r->subscripts.size() == 2 && ir::equal(r->subscripts[0], r->subscripts[1]) &&
+                       std::holds_alternative<ir::IndexRef>(r->subscripts[0]->op);
+    return twice ? ir::read(e->type, r->tensor, {r->subscripts[0]}, e->range) : e;
+  }
+  std::vector<Expr> parts = ir::children(*e);
+  for (Expr& part : parts) part = reading_diagonals(part);
+  return ir::with_children(e, parts);
+}
+
+}  // namespace
+
+Body reading_diagonals(const Body& body) {
+  Body vectors = body;
+  for (Expr& e : vectors.compute.bodies) e = reading_diagonals(e);
+  vectors.compute.guard = reading_diagonals(vectors.compute.guard);
+  return vectors;
+}
+
 std::vector<int> counting_labels(const Body& body) {
   std::set<int> labels;
   for (const Expr& e : {body.compute.bodies.front(), body.compute.guard})

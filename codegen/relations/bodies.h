@@ -23,6 +23,9 @@ using Bodies = std::unordered_map<plan::TensorId, Body>;
 [[nodiscard]] plan::Region survey_with_bodies(const OperationProgram& program, const WalkRequest& request,
                                               Bodies& bodies, const record::Forms& forms = {});
 
+/// The body with A[i, i] read from the diagonal of A, a vector.
+[[nodiscard]] Body reading_diagonals(const Body& body);
+
 /// The labels that a body uses as numbers, not as subscripts.
 [[nodiscard]] std::vector<int> counting_labels(const Body& body);
 

@@ -8,7 +8,7 @@
 #include "codegen/relations/blocks.h"
 #include "codegen/relations/kernel.h"
 #include "codegen/relations/layouts.h"
-#include "ir/algebra/places.h"
+#include "ir/algebra/rules/moves.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 
@@ -209,22 +209,23 @@ class Translation {
           unused_name(fmt::format("{} {}", name_of(op.op_class), op.outputs.size() == 1 ? op.name : output.name));
       algebra::Opaque node{
           name, frontier_of(output.id), {bounds_of(output.id)}, layout_of(placed, output.shape.size())};
-      keep(output.id, pool_.make(std::move(node), operands), op.outputs.size() == 1 ? placed : std::nullopt, step);
+      const Relation value = pool_.make(std::move(node), operands);
+      if (op.outputs.size() == 1) step.value = value;
+      keep(output.id, value, op.outputs.size() == 1 ? placed : std::nullopt, step);
     }
   }
 
   void expression(const plan::Op& op, const std::optional<Placed>& placed, RelationStep& step) {
     const TensorId id = op.outputs[0].id;
     const auto found = bodies_.find(id);
-    const Body* body = found == bodies_.end() ? nullptr : &found->second;
-    Body reduction;  // without the base it is added to
-    if (body != nullptr && !op.reduce.empty() && op.base >= 0) {
-      reduction = *body;
-      reduction.compute.base.reset();
-      reduction.compute.combine.reset();
-      reduction.operands.pop_back();
-      body = &reduction;
+    std::optional<Body> known;
+    if (found != bodies_.end()) known = reading_diagonals(found->second);
+    if (known && !op.reduce.empty() && op.base >= 0) {  // without the base it is added to
+      known->compute.base.reset();
+      known->compute.combine.reset();
+      known->operands.pop_back();
     }
+    const Body* const body = known ? &*known : nullptr;
     const BlockWork work = work_of(op);
     Relation value = joined(op, body, work, placed, step);
     if (!op.reduce.empty()) {
@@ -240,6 +241,7 @@ class Translation {
         value = pool_.join(moved(operand(op.base, op.site), value->type.layout, step), value, all, all, by);
       }
     }
+    step.value = value;
     keep(id, value, placed, step);
   }
 
@@ -264,16 +266,15 @@ class Translation {
         work.operands.back().push_back(access.dims[d].terms[0].label);
         enter(work.operands.back().back(), blocks_.of(access.tensor, d));
       }
+      if (reads_diagonal(access)) work.operands.back().pop_back();
     }
     if (op.base >= 0 && op.reduce.empty()) work.operands.push_back(work.result);
     if (!op.reduce.empty()) work.combine = op.combine;
     return work;
   }
 
-  /// The layout required of an operand with these labels.
-  std::optional<algebra::Layout> needed(const plan::Op& op, const LabelList& labels,
-                                        const std::optional<Placed>& placed) const {
-    if (plan_ == nullptr) return std::nullopt;
+  /// The slots of the task space with these labels.
+  static std::vector<std::size_t> slots_of(const plan::Op& op, const LabelList& labels) {
     std::vector<std::size_t> slots;
     for (const int label : labels) {
       std::size_t slot = 0;
@@ -283,7 +284,22 @@ class Translation {
       }
       slots.push_back(slot);
     }
-    return on_sites(placed->work, slots, axes());
+    return slots;
+  }
+  /// The layout required of an operand with these labels.
+  std::optional<algebra::Layout> needed(const plan::Op& op, const LabelList& labels,
+                                        const std::optional<Placed>& placed) const {
+    if (plan_ == nullptr) return std::nullopt;
+    return on_sites(placed->work, slots_of(op, labels), axes());
+  }
+  /// The diagonal of a matrix, moved as blocks: only those with equal keys exist.
+  Relation diagonal(Relation matrix, const std::optional<algebra::Layout>& to, RelationStep& step) {
+    using algebra::Comparison;
+    const Comparison equal{Comparison::Relation::kEqual, algebra::key_value(0), algebra::key_value(1)};
+    const Relation blocks = moved(pool_.filter(matrix, algebra::Predicate({equal})), to, step);
+    algebra::Kernel diag;
+    diag.kind = algebra::Kernel::Kind::kDiag;
+    return pool_.map(pool_.rekey(blocks, algebra::KeyFunction::select({0})), {diag});
   }
 
   /// The numbers 0, 1, .. of a label as a relation that every site can generate.
@@ -291,6 +307,7 @@ class Translation {
     const Index blocks = keys_[static_cast<std::size_t>(label)],
                 size = op.labels[static_cast<std::size_t>(label)].range.size();
     const std::string name = fmt::format("0..{} by {}", size, blocks > 0 ? (size + blocks - 1) / blocks : 0);
+    made_.generated.insert(name);
     if (size % blocks == 0) made_.inputs.emplace(name, algebra::tuples_of({counting(size)}, {blocks}));
     const Relation value =
         pool_.input({name, {blocks}, {}, {{(size + blocks - 1) / blocks}}, needed(op, {label}, placed)});
@@ -305,7 +322,10 @@ class Translation {
     for (std::size_t k = 0; k < work.operands.size(); ++k) {
       const TensorId id = k < op.reads.size() ? op.reads[k].tensor : op.base;
       const LabelList& labels = work.operands[k];
-      operands.push_back({moved(operand(id, op.site), needed(op, labels, placed), step), labels, {labels}});
+      const bool diagonally = k < op.reads.size() && reads_diagonal(op.reads[k]);
+      const std::optional<algebra::Layout> to = needed(op, labels, placed);
+      const Relation from = operand(id, op.site);
+      operands.push_back({diagonally ? diagonal(from, to, step) : moved(from, to, step), labels, {labels}});
     }
     const std::vector<int> counted = add_indices(op, body, placed, operands, work);
     const algebra::Kernels kernels = kernels_for(op, body, work, counted);
@@ -320,7 +340,9 @@ class Translation {
     algebra::Dims keep;
     for (const int label : work.result)
       keep.push_back(static_cast<int>(std::ranges::find(all.keys, label) - all.keys.begin()));
-    return pool_.aggregate(all.value, std::move(keep), meeting(op.combine));
+    step.slots = slots_of(op, all.keys);
+    step.sum = pool_.aggregate(all.value, std::move(keep), meeting(op.combine));
+    return step.sum;
   }
 
   /// Adds index relations for labels used as numbers, or missing in all operands. Returns the operand of each counting
@@ -341,7 +363,10 @@ class Translation {
       work.operands.push_back({label});
     }
     // A scalar without operands: the relation of one empty key.
-    if (operands.empty()) operands.push_back({pool_.input({"one", {}, {}, {{}}, needed(op, {}, placed)}), {}, {{}}});
+    if (operands.empty()) {
+      made_.generated.insert("one");
+      operands.push_back({pool_.input({"one", {}, {}, {{}}, needed(op, {}, placed)}), {}, {{}}});
+    }
     return counted;
   }
 
@@ -441,20 +466,7 @@ class Translation {
 }  // namespace
 
 std::vector<algebra::Index> Relations::arrivals(const RelationStep& step) const {
-  std::vector<algebra::Index> arrived(static_cast<std::size_t>(mesh.sites()));
-  std::vector<Relation> sources;
-  for (const Relation& at : step.moves) {
-    if (std::ranges::find(sources, at->operands[0]) == sources.end()) sources.push_back(at->operands[0]);
-  }
-  for (const Relation& source : sources) {
-    std::vector<algebra::Layout> to;
-    for (const Relation& at : step.moves) {
-      if (at->operands[0] == source) to.push_back(*at->type.layout);
-    }
-    const std::vector<algebra::Index> more = algebra::arrivals(source->type, to, mesh);
-    for (std::size_t site = 0; site < arrived.size(); ++site) arrived[site] += more[site];
-  }
-  return arrived;
+  return algebra::moved_by(step.moves, mesh);
 }
 
 Relations relations_of(const plan::Region& region, const Bodies& bodies, const RelationRequest& request) {

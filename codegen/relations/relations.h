@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct RelationStep {
       moves;                      ///< the bcasts and shufs made for it, including those of its result and its kept copy
   plan::Index element_bytes = 8;  ///< of the moved relations
   std::string opaque;             ///< why it is not an expression of the algebra; empty if it is
+  algebra::Expr value;            ///< its result, if it has one
+  algebra::Expr sum;              ///< of an operation that reduces: the first aggregation
+  std::vector<std::size_t> slots;  ///< of the task space, per key dimension of the aggregated relation
 };
 
 /// A region as tensor relations (ir/algebra/). Tensors are relations whose keys are block coordinates; an operation
@@ -38,6 +42,7 @@ struct Relations {
   algebra::Calls calls;  ///< kernels that are calls, for known bodies
   std::map<std::string, algebra::Tuples> inputs;  ///< index relations, and sources with known bodies
   std::map<plan::TensorId, algebra::Expr> tensors;
+  std::set<std::string> generated;  ///< inputs that every site can generate: index relations, a single 1
 
   /// Floats that arrive at each site for a step; Relations::mesh must have sites. Fetches of opaque operators are not
   /// counted.

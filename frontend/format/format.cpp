@@ -79,7 +79,7 @@ class Formatter {
       at_start_ = true;
     } else if (closes) {
       depth_ -= flat() ? 1 : 0;
-      at_start_ = !else_follows();
+      at_start_ = !else_follows() && !argument_ends();
     } else if (t.kind == Kind::TOK_SEMICOLON) {
       at_start_ = true;
     } else {
@@ -93,6 +93,12 @@ class Formatter {
 
   [[nodiscard]] bool flat() const { return flat_end_ != 0; }
   [[nodiscard]] bool else_follows() const { return tokens_[position_ + 1].kind == Kind::TOK_ELSE; }
+
+  /// True after the block of a lambda, which is an argument.
+  [[nodiscard]] bool argument_ends() const {
+    const int next = tokens_[position_ + 1].kind;
+    return next == Kind::TOK_COMMA || next == Kind::TOK_RIGHT_PAREN;
+  }
 
   void begin_statement() {
     const bool blank = tokens_[position_].range.line > last_end_ + 1 && !after_opening_ && !lines_empty();

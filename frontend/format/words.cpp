@@ -60,6 +60,7 @@ class Walk {
       case Kind::TOK_INF:
       case Kind::TOK_NAN:
       case Kind::TOK_TYPE:
+      case Kind::TOK_ELLIPSIS:
       case Kind::TOK_NAME:
       case Kind::TOK_OUT:
       case Kind::TOK_KERNEL: w.ends_value = true; break;
@@ -73,7 +74,9 @@ class Walk {
         open_.push_back(k);
         break;
       case Kind::TOK_LEFT_BRACKET:
-        w.tight_before = w.tight_after = true;
+        // An array literal begins where no value ends.
+        w.tight_before = value_before(i) || (i > 0 && kind(i - 1) == Kind::TOK_TYPE);
+        w.tight_after = true;
         open_.push_back(k);
         break;
       case Kind::TOK_LEFT_BRACE: open_.push_back(k); break;
@@ -93,8 +96,8 @@ class Walk {
         w.tight_after = innermost() == Kind::TOK_LEFT_BRACKET;
         break;
       case Kind::TOK_ASSIGN:
-        w.tight_before = innermost() == Kind::TOK_LEFT_PAREN || is_combining(i);
-        w.tight_after = innermost() == Kind::TOK_LEFT_PAREN;
+        w.tight_before = names_argument(i) || is_combining(i);
+        w.tight_after = names_argument(i);
         break;
       case Kind::TOK_NOT:
       case Kind::TOK_MINUS: w.unary = w.tight_after = k == Kind::TOK_NOT || !value_before(i); break;
@@ -112,9 +115,16 @@ class Walk {
     if (i == 0) return false;
     const int before = kind(i - 1);
     if (before == Kind::TOK_WHERE) return !value_before(i - 1);
+    if (before == Kind::TOK_TILE) return !value_before(i - 1);
     if (before == Kind::TOK_SPARSE) return innermost() != Kind::TOK_LEFT_BRACKET;
-    return (is_name(before) && words_[i - 1].ends_value) || before == Kind::TOK_TYPE ||
+    return (is_name(before) && words_[i - 1].ends_value) || before == Kind::TOK_TYPE || before == Kind::TOK_FN ||
            before == Kind::TOK_RIGHT_BRACKET;
+  }
+
+  /// True if the `=` follows the name of an argument: `axis=0`, not `h: f64 = 1.0` or `fn(x) = x * x`.
+  [[nodiscard]] bool names_argument(std::size_t i) const {
+    return i > 1 && innermost() == Kind::TOK_LEFT_PAREN && is_name(kind(i - 1)) &&
+           (kind(i - 2) == Kind::TOK_LEFT_PAREN || kind(i - 2) == Kind::TOK_COMMA);
   }
 
   /// True if the `=` ends a combining assignment such as `x min= y`.

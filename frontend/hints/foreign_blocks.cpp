@@ -138,7 +138,7 @@ class Finder {
         i, end, tokens_[i].range,
         statements
             ? "unexpected `{`; a value is one expression: statements stand in a function, `fn f(…) { …; return y; }`"
-            : "unexpected `{`; there are no array literals: a tensor is declared by its type or by index notation",
+            : "unexpected `{`; an array is written with brackets: [1.0, 2.0]",
         "0"};
   }
 

@@ -266,6 +266,8 @@ std::string loop_slip(const Place& p) {
   if (in_brackets && p.is(Kind::TOK_DOT_DOT))
     return "unexpected `..`; a slice is written `a:b`, a reduction's range `i in a..b`";
   if (open && p.is(Kind::TOK_DOT_DOT)) return "unexpected `..`; a range stands without parentheses: `for i in a..b`";
+  if (p.is(Kind::TOK_ELLIPSIS) && p.could_be(".."))
+    return "unexpected `...`; a range is written `a..b`, with two points";
   if (p.is(Kind::TOK_DOT_DOT) && p.after_expression())
     return "unexpected `..`; a range follows `in`, and iota(n) is the tensor 0, 1, … n - 1";
   if ((p.is(Kind::TOK_ASSIGN) || p.is(Kind::TOK_COLON)) && p.could_be("in"))
@@ -315,13 +317,6 @@ std::string call_with_list(std::string_view name) {
 /// Lists instead of separate values or subscripts, and slices in parentheses.
 std::string list_slip(const Place& p) {
   const std::optional<std::size_t> open = p.opening();
-  if (p.is(Kind::TOK_LEFT_BRACKET) && p.wants_expression()) {
-    const bool argument =
-        !p.callee(open).empty() && (p.before().kind == Kind::TOK_LEFT_PAREN || p.before().kind == Kind::TOK_COMMA);
-    return "unexpected `[`; " +
-           (argument ? call_with_list(p.callee(open))
-                     : "there are no array literals: a tensor is declared by its type or by index notation");
-  }
   if (!open) return {};
   if (p.is(Kind::TOK_COMMA) && p.kind_at(*open) == Kind::TOK_LEFT_PAREN && p.could_be(")") && !p.could_be(",") &&
       *open > 0) {
@@ -365,9 +360,11 @@ std::string word_slip(const Place& p) {
     return "unexpected " + quoted(p.found().text) + "; did you mean `" + (p.found().text == "and" ? "&&" : "||") + "`?";
   if (p.is(Kind::TOK_NAME) && p.found().text == "as" && p.kind_at(p.statement()) == Kind::TOK_IMPORT)
     return "unexpected `as`; imports keep their names, without a prefix";
+  if (p.is(Kind::TOK_FN) && p.wants_expression() && p.after().kind == Kind::TOK_LEFT_PAREN)
+    return "a lambda can stand only as an argument or a default; declare a function: `fn f(x) = x * x;`";
   if (is_reserved_word(p.found()) && p.wants_expression() && p.after().kind == Kind::TOK_LEFT_PAREN)
     return quoted(p.found().text) + " is a reserved word, not a function" +
-           (p.is(Kind::TOK_VAR) ? "; the variance is mean((x - mean(x)) ** 2)" : "");
+           (p.is(Kind::TOK_VAR) ? "; the variance is variance(x)" : "");
   const bool declares = p.before(2).kind == Kind::TOK_LET || p.before(2).kind == Kind::TOK_VAR;
   if (p.is(Kind::TOK_COMMA) && declares && p.after().kind == Kind::TOK_NAME)
     return "unexpected `,`; several names stand in parentheses: `" + p.before(2).text + " (" + p.before().text + ", " +

@@ -14,8 +14,8 @@ namespace {
 
 /// True if the function converts integers to float.
 bool needs_float(UnaryOp op) {
-  static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,  UnaryOp::kAbs,   UnaryOp::kFloor, UnaryOp::kCeil,
-                                                UnaryOp::kSign, UnaryOp::kRound, UnaryOp::kRelu};
+  static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,   UnaryOp::kAbs,  UnaryOp::kFloor, UnaryOp::kCeil,
+                                                UnaryOp::kTrunc, UnaryOp::kSign, UnaryOp::kRound, UnaryOp::kRelu};
   return !of_integers.contains(op);
 }
 
@@ -194,16 +194,33 @@ Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& rang
                      [&](const std::vector<Expr>& e) { return ir::unary(op, converted(e[0], type), range); });
 }
 
+Tensor Algebra::swapped(const Tensor& t) {
+  Tensor result = t;
+  if (t.rank() < 2) return result;
+  std::swap(result.labels[t.rank() - 2], result.labels[t.rank() - 1]);
+  std::swap(result.shape[t.rank() - 2], result.shape[t.rank() - 1]);
+  return result;
+}
+
+Tensor Algebra::float_function(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
+  Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  if (!ir::is_float(common.type)) {
+    common.type = Scalar::kF64;
+    if (common.weak == Weak::kInteger) common.weak = Weak::kFloat;
+  }
+  if (common.weak == Weak::kAny) common.weak = Weak::kFloat;
+  return elementwise({a, b}, common.weak, range, [&](const std::vector<Expr>& e) {
+    return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range);
+  });
+}
+
 Tensor Algebra::transpose(const Tensor& t, const SourceRange& range) {
   if (t.rank() > 2) {
     reports_.fail(DiagnosticId::kRankMismatch, range,
                   "only a matrix can be transposed without an order of dimensions, but this is " + graph_.text(t) +
-                      "; write transpose(A, 0, 2, 1)");
+                      "; write transpose(A, 0, 2, 1), or A' to swap the last two");
   }
-  Tensor result = t;
-  std::reverse(result.labels.begin(), result.labels.end());
-  std::reverse(result.shape.begin(), result.shape.end());
-  return result;
+  return swapped(t);
 }
 
 Tensor Algebra::fresh(const Tensor& t) {
@@ -214,6 +231,27 @@ Tensor Algebra::fresh(const Tensor& t) {
     subscripts.push_back(ir::index_ref(id));
   }
   result.body = element(t, subscripts);
+  return result;
+}
+
+Tensor Algebra::joined(const Tensor& a, const Tensor& b, std::size_t axis, const SourceRange& range) {
+  Tensor result = fresh(a);
+  Extent& length = result.shape[axis].extent;
+  length = shapes_.length_of(length);
+  std::vector<Expr> subscripts;
+  for (std::size_t d = 0; d < a.rank(); ++d) {
+    const Expr own = ir::index_ref(result.labels[d]);
+    if (d != axis) shapes_.agree(result.shape[d], b.shape[d], range, "in dimension " + std::to_string(d));
+    subscripts.push_back(d == axis ? sub(own, expr_of(graph_.program(), length)) : own);
+  }
+  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  const Expr before =
+      ir::binary(BinaryOp::kLt, ir::index_ref(result.labels[axis]), expr_of(graph_.program(), length), range);
+  result.body =
+      ir::select(before, converted(result.body, common.type), converted(element(b, subscripts), common.type), range);
+  result.weak = common.weak;
+  result.shape[axis] = {length + shapes_.length_of(b.shape[axis].extent),
+                        "the length of " + reports_.source_text(range), range};
   return result;
 }
 

@@ -49,11 +49,17 @@ class Algebra {
   Tensor power(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor apply_unary(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
+  /// atan2, hypot, copysign: integers become `f64`.
+  Tensor float_function(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  /// The last two dimensions exchanged; vectors and scalars as they are.
+  Tensor swapped(const Tensor& t);
   Tensor transpose(const Tensor& t, const ir::SourceRange& range);
   Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
   Tensor flat_arg(const ReducerName& op, const Tensor& t, const ir::SourceRange& range);
   Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
+  /// `b` behind `a` along dimension `axis`; ranks agree.
+  Tensor joined(const Tensor& a, const Tensor& b, std::size_t axis, const ir::SourceRange& range);
   Tensor fresh(const Tensor& t);
   /// All elements in one dimension.
   Tensor flattened(const Tensor& t, const ir::SourceRange& range);

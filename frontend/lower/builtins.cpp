@@ -2,8 +2,13 @@
 
 namespace tdsl::frontend {
 
-const std::map<std::string, Builtin>& builtins() {
-  static const std::map<std::string, Builtin> table = {
+namespace {
+
+using Table = std::map<std::string, Builtin>;
+
+/// Built-ins that a program cannot redefine.
+const Table& hard() {
+  static const Table table = {
       {"where", call_where},
       {"zeros", call_zeros},
       {"ones", call_zeros},
@@ -77,6 +82,75 @@ const std::map<std::string, Builtin>& builtins() {
       {"mod", BinaryOp::kMod},
   };
   return table;
+}
+
+/// Built-ins that a function, monoid or import of the same name hides.
+const Table& soft() {
+  static const Table table = {
+      {"asin", UnaryOp::kAsin},
+      {"acos", UnaryOp::kAcos},
+      {"atan", UnaryOp::kAtan},
+      {"sinh", UnaryOp::kSinh},
+      {"cosh", UnaryOp::kCosh},
+      {"asinh", UnaryOp::kAsinh},
+      {"acosh", UnaryOp::kAcosh},
+      {"atanh", UnaryOp::kAtanh},
+      {"cbrt", UnaryOp::kCbrt},
+      {"log2", UnaryOp::kLog2},
+      {"log10", UnaryOp::kLog10},
+      {"exp2", UnaryOp::kExp2},
+      {"erfc", UnaryOp::kErfc},
+      {"gamma", UnaryOp::kGamma},
+      {"lgamma", UnaryOp::kLgamma},
+      {"digamma", UnaryOp::kDigamma},
+      {"trunc", UnaryOp::kTrunc},
+      {"atan2", BinaryOp::kAtan2},
+      {"hypot", BinaryOp::kHypot},
+      {"copysign", BinaryOp::kCopysign},
+      {"clip", call_clip},
+      {"isfinite", call_isfinite},
+      {"isclose", call_isclose},
+      {"allclose", call_isclose},
+      {"linspace", call_linspace},
+      {"zeros_like", call_like},
+      {"ones_like", call_like},
+      {"full_like", call_like},
+      {"stack", call_stack},
+      {"tile", call_tile},
+      {"repeat", call_repeat},
+      {"flatten", call_flatten},
+      {"take", call_take},
+      {"kron", call_kron},
+      {"diff", call_diff},
+      {"variance", call_variance},
+      {"std", call_variance},
+      {"median", call_quantile},
+      {"quantile", call_quantile},
+      {"cumprod", call_cumsum},
+      {"cummax", call_cumsum},
+      {"cummin", call_cumsum},
+      {"searchsorted", call_searchsorted},
+      {"interp", call_interp},
+      {"histogram", call_histogram},
+      {"bincount", call_bincount},
+  };
+  return table;
+}
+
+}  // namespace
+
+const std::map<std::string, BuiltinEntry>& builtins() {
+  static const std::map<std::string, BuiltinEntry> all = [] {
+    std::map<std::string, BuiltinEntry> entries;
+    for (const auto& [name, function] : hard()) entries.emplace(name, BuiltinEntry{function, false});
+    for (const auto& [name, function] : soft()) entries.emplace(name, BuiltinEntry{function, true});
+    return entries;
+  }();
+  return all;
+}
+
+bool is_contextual_word(const std::string& name) {
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right";
 }
 
 }  // namespace tdsl::frontend

@@ -1,9 +1,11 @@
 #include "frontend/lower/lowering.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
+#include "frontend/lower/instances.h"
 
 namespace tdsl::frontend {
 
@@ -14,6 +16,48 @@ Tensor call_where(Lowerer& lowerer, const ast::Call& call, const SourceRange& ra
                          "where(c, a, b) needs bools first, but this is " + lowerer.graph.text(args[0]));
   }
   return lowerer.algebra.choice(args[0], args[1], args[2], range);
+}
+
+/// `min(max(x, a), b)`.
+Tensor call_clip(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 3, 3, range);
+  const Tensor raised = lowerer.algebra.arithmetic(BinaryOp::kMax, args[0], args[1], range);
+  return lowerer.algebra.arithmetic(BinaryOp::kMin, raised, args[2], range);
+}
+
+Tensor call_isfinite(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor x = positional(lowerer, call, 1, 1, range)[0];
+  const Tensor infinite =
+      scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
+  return lowerer.algebra.arithmetic(BinaryOp::kLt, lowerer.algebra.apply_unary(UnaryOp::kAbs, x, range), infinite,
+                                    range);
+}
+
+/// isclose: `abs(a - b) <= atol + rtol * abs(b)`, and equal infinities; allclose: all of these.
+Tensor call_isclose(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range, {"rtol", "atol"});
+  Algebra& algebra = lowerer.algebra;
+  const auto tolerance = [&](const char* name, double otherwise) {
+    const ast::Expr* given = named_argument(call, name);
+    return given != nullptr ? lower(lowerer, *given)
+                            : scalar_tensor(ir::constant(Scalar::kF64, otherwise, range), Weak::kFloat);
+  };
+  const auto abs = [&](const Tensor& t) { return algebra.apply_unary(UnaryOp::kAbs, t, range); };
+  const Tensor difference = abs(algebra.arithmetic(BinaryOp::kSub, args[0], args[1], range));
+  const Tensor scaled = algebra.arithmetic(BinaryOp::kMul, tolerance("rtol", 1e-5), abs(args[1]), range);
+  const Tensor allowed = algebra.arithmetic(BinaryOp::kAdd, tolerance("atol", 1e-8), scaled, range);
+  const Tensor near = algebra.arithmetic(BinaryOp::kLe, difference, allowed, range);
+  // Only differences that are finite count: inf is close to inf alone.
+  const Tensor infinite =
+      scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
+  const Tensor finite = algebra.arithmetic(BinaryOp::kLt, difference, infinite, range);
+  const Tensor equal = algebra.arithmetic(BinaryOp::kEq, args[0], args[1], range);
+  const Tensor close = algebra.elementwise({equal, finite, near}, Weak::kNo, range, [&](const std::vector<Expr>& e) {
+    return ir::binary(BinaryOp::kOr, e[0], ir::binary(BinaryOp::kAnd, e[1], e[2], range), range);
+  });
+  if (call.callee.name == "isclose") return close;
+  return reduce_axes(lowerer, {Reducer::kAll, {}, Scalar::kBool}, close, std::vector<bool>(close.rank(), true), false,
+                     range);
 }
 
 Tensor call_nnz(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -41,6 +85,18 @@ const ast::Expr* named_argument(const ast::Call& call, const std::string& name) 
     if (a.name && a.name->name == name) return a.value.get();
   }
   return nullptr;
+}
+
+std::string option_word(Lowerer& lowerer, const ast::Call& call, const std::string& name,
+                        const std::vector<std::string>& words) {
+  const ast::Expr* given = named_argument(call, name);
+  if (given == nullptr) return words[0];
+  const auto* word = std::get_if<ast::Name>(&given->node);
+  if (word != nullptr && std::ranges::find(words, word->name) != words.end()) return word->name;
+  std::string list;
+  for (const std::string& legal : words) list += (list.empty() ? "" : ", ") + legal;
+  lowerer.reports.fail(DiagnosticId::kBadArgument, given->range,
+                       name + "= of " + call.callee.name + " is one of the words " + list);
 }
 
 namespace {
@@ -101,10 +157,12 @@ Tensor call_extremum(Lowerer& lowerer, const ast::Call& call, const SourceRange&
 
 }  // namespace
 
-bool is_scalar_function(const ast::Call& call) {
+bool is_scalar_function(const Declarations& declared, const ast::Call& call) {
   const std::string& name = call.callee.name;
+  if (declared.foreigns.contains(name) || declared.monoids.contains(name)) return false;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
-  return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || extremum;
+  return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || name == "clip" ||
+         name == "isclose" || name == "isfinite" || extremum;
 }
 
 namespace {
@@ -126,8 +184,9 @@ Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& 
       },
       [&](BinaryOp op) {
         const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
-        return op == BinaryOp::kPow ? lowerer.algebra.power(args[0], args[1], range)
-                                    : lowerer.algebra.arithmetic(op, args[0], args[1], range);
+        if (op == BinaryOp::kPow) return lowerer.algebra.power(args[0], args[1], range);
+        return op == BinaryOp::kMod ? lowerer.algebra.arithmetic(op, args[0], args[1], range)
+                                    : lowerer.algebra.float_function(op, args[0], args[1], range);
       });
 }
 
@@ -139,6 +198,7 @@ Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& 
   add_builtins<Single*>(candidates);
   add_builtins<Several*>(candidates);
   add_builtins<UnaryOp>(candidates);
+  add_builtins<BinaryOp>(candidates);
   add_builtins<Reducer>(candidates);
   const bool is_variable = lowerer.names.find(name) != nullptr;
   const std::string foreign = function_hint(name);
@@ -151,31 +211,42 @@ Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& 
 
 }  // namespace
 
+namespace {
+
+/// The only one of the results of the call.
+Tensor only_result(Lowerer& lowerer, const std::vector<Tensor>& results, const ast::Call& call,
+                   const SourceRange& range) {
+  if (results.size() == 1) return results[0];
+  const std::string& name = call.callee.name;
+  lowerer.reports.fail(
+      DiagnosticId::kMisplacedTuple, range,
+      "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+}
+
+}  // namespace
+
 Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  if (lowerer.frames.back().instance.functions.contains(call.callee.name))
+    return only_result(lowerer, call_argument(lowerer, call, range), call, range);
+  return lower_named_call(lowerer, call, range);
+}
+
+Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const std::string& name = call.callee.name;
   const Declarations& declared = lowerer.declared;
   if (declared.refused.contains(name)) throw Abandoned{};
-  const auto fail_tuple = [&](std::size_t results) {
-    lowerer.reports.fail(
-        DiagnosticId::kMisplacedTuple, range,
-        "`" + name + "` returns " + counted(results, "value") + ": write let (a, b) = " + name + "(…);");
-  };
   if (declared.functions.contains(name)) {
-    const std::vector<Tensor> results = call_function(lowerer, call, range);
-    if (results.size() != 1) fail_tuple(results.size());
-    return results[0];
+    return only_result(lowerer, call_function(lowerer, call, range), call, range);
   }
   if (const auto foreign = declared.foreigns.find(name); foreign != declared.foreigns.end()) {
     if (foreign->second.kernel == nullptr) return call_foreign_function(lowerer, foreign->second, call, range);
-    const std::size_t results = foreign->second.kernel->results.size();
-    if (results == 1) return call_foreign_kernel(lowerer, foreign->second, call, range)[0];
-    fail_tuple(results);
+    return only_result(lowerer, call_foreign_kernel(lowerer, foreign->second, call, range), call, range);
   }
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
-  return call_builtin(lowerer, built_in->second, call, range);
+  return call_builtin(lowerer, built_in->second.function, call, range);
 }
 
 }  // namespace tdsl::frontend

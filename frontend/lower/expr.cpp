@@ -82,6 +82,7 @@ Tensor lower_binary(Lowerer& lowerer, const ast::Binary& b, const SourceRange& r
 }
 
 Tensor lower_conditional(Lowerer& lowerer, const ast::Conditional& c, const SourceRange& range) {
+  if (const auto known = decided(lowerer, *c.condition)) return lower(lowerer, *known ? *c.then_value : *c.else_value);
   const Expr test = condition(lowerer, *c.condition, "if");
   lowerer.guards.add(test);
   const Tensor when_true = lower(lowerer, *c.then_value);
@@ -93,8 +94,9 @@ Tensor lower_conditional(Lowerer& lowerer, const ast::Conditional& c, const Sour
 }
 
 Tensor lower_cast(Lowerer& lowerer, const ast::Cast& c, const SourceRange& range) {
+  const Scalar type = element_type(lowerer, c.type, c.parameter);
   return lowerer.algebra.elementwise({lower(lowerer, *c.operand)}, Weak::kNo, range,
-                                     [&](const std::vector<Expr>& e) { return converted(e[0], c.type); });
+                                     [&](const std::vector<Expr>& e) { return converted(e[0], type); });
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
       [&](const ast::Name& n) { return lower_name(lowerer, n.name, range, false); },
       [&](const ast::Unary& u) { return lower_unary(lowerer, u, range); },
       [&](const ast::Binary& b) { return lower_binary(lowerer, b, range); },
-      [&](const ast::Transpose& x) { return lowerer.algebra.transpose(lower(lowerer, *x.operand), range); },
+      [&](const ast::Transpose& x) { return lowerer.algebra.swapped(lower(lowerer, *x.operand)); },
       [&](const ast::Conditional& c) { return lower_conditional(lowerer, c, range); },
       [&](const ast::Cast& c) { return lower_cast(lowerer, c, range); },
       [&](const ast::Call& c) { return lower_call(lowerer, c, range); },
@@ -123,8 +125,13 @@ Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
         lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
                              "a tuple stands in return, let (a, b) = and (a, b) = only");
       },
+      [&](const ast::Lambda&) -> Tensor {
+        lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
+                             "a lambda is the argument of a parameter of function type, or its default, only");
+      },
       [&](const ast::Subscript& s) { return lower_subscript(lowerer, s, range); },
-      [&](const ast::Reduction& r) { return lower_reduction(lowerer, r, range); });
+      [&](const ast::Reduction& r) { return lower_reduction(lowerer, r, range); },
+      [&](const ast::ArrayLiteral& a) { return lower_array(lowerer, a, range); });
   constexpr std::size_t kMaxOperations = 50'000;
   if (operations_of(t.body, kMaxOperations + 1) > kMaxOperations) {
     lowerer.reports.fail(

@@ -58,8 +58,8 @@ bool calls_fit(Reports& reports, const Declarations& declared) {
       Called called{f, {}, depth_of_body(*f), 0};
       for_each_expr(*f, [&](const ast::Expr& e) {
         const auto* call = std::get_if<ast::Call>(&e.node);
-        if (const ast::Function* callee = call == nullptr ? nullptr : declared.function_named(call->callee.name))
-          called.callees.push_back(callee);
+        if (call == nullptr || has_function_parameter(*f, call->callee.name)) return;
+        if (const ast::Function* callee = declared.function_named(call->callee.name)) called.callees.push_back(callee);
       });
       depth += called.own;
       way.push_back(std::move(called));
@@ -128,7 +128,10 @@ void check_uncalled(Lowerer& lowerer) {
       const SymbolRef global = used == nullptr ? nullptr : lowerer.names.find_global(*used);
       const bool is_param = global && global->kind == Symbol::Kind::kParam;
       if (is_param) global->used = true;
-      if (used != nullptr && !names.contains(*used) && !is_param) {
+      const bool is_function =
+          used != nullptr && (lowerer.declared.functions.contains(*used) || lowerer.declared.foreigns.contains(*used) ||
+                              builtins().contains(*used));  // as an argument
+      if (used != nullptr && !names.contains(*used) && !is_param && !is_function && !is_contextual_word(*used)) {
         lowerer.reports.error(DiagnosticId::kUndefinedName, e.range,
                               "`" + *used + "` is not declared" +
                                   did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
@@ -138,7 +141,7 @@ void check_uncalled(Lowerer& lowerer) {
       const std::string& callee = call->callee.name;
       if (lowerer.declared.functions.contains(callee) || lowerer.declared.monoids.contains(callee) ||
           lowerer.declared.refused.contains(callee) || lowerer.declared.foreigns.contains(callee) ||
-          builtins().contains(callee))
+          builtins().contains(callee) || has_function_parameter(*entry.function, callee))
         return;
       lowerer.reports.error(DiagnosticId::kUndefinedFunction, call->callee.range,
                             "there is no function `" + callee + "`");

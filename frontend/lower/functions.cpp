@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/lower/instances.h"
 #include "frontend/lower/points.h"
 #include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
@@ -10,7 +11,8 @@
 
 namespace tdsl::frontend {
 
-CallNumbers number_calls(const Declarations& declared, const std::function<void(const ExprVisitor&)>& each) {
+CallNumbers number_calls(const std::function<bool(const std::string&)>& is_function,
+                         const std::function<void(const ExprVisitor&)>& each) {
   CallNumbers numbers;
   std::int64_t random_calls = 0;
   std::int64_t function_calls = 0;
@@ -19,20 +21,19 @@ CallNumbers number_calls(const Declarations& declared, const std::function<void(
     if (call == nullptr) return;
     const std::string& name = call->callee.name;
     if (name == "random" || name == "randn" || name == "sprandom") numbers[call] = random_calls++;
-    if (declared.functions.contains(name)) numbers[call] = function_calls++;
+    if (is_function(name)) numbers[call] = function_calls++;
   });
   return numbers;
 }
 
 namespace {
 
-CallNumbers number_function(const Declarations& declared, const ast::Function& f) {
-  return number_calls(declared, [&](const ExprVisitor& visit) { for_each_expr(f, visit); });
+CallNumbers number_function(const Declarations& declared, const Instance& instance, const ast::Function& f) {
+  const auto is_function = [&](const std::string& name) {
+    return declared.functions.contains(name) || instance.functions.contains(name);
+  };
+  return number_calls(is_function, [&](const ExprVisitor& visit) { for_each_expr(f, visit); });
 }
-
-}  // namespace
-
-namespace {
 
 Tensor call_scalar_function(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                             const ast::Call& call, const SourceRange& range) {
@@ -70,28 +71,24 @@ Tensor call_scalar_function(Lowerer& lowerer, const ast::Function& f, const std:
 
 std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   FunctionEntry& entry = lowerer.declared.functions.at(call.callee.name);
-  const ast::Function& f = *entry.function;
   entry.called = true;
   if (entry.broken) throw Abandoned{};
-  for (const Frame& frame : lowerer.frames) {
-    if (frame.function == &f)
-      lowerer.reports.fail(DiagnosticId::kRecursion, range,
-                           "`" + f.name.name + "` calls itself; functions cannot recurse");
-  }
   constexpr std::size_t kMaxCalls = 20'000;
   if (++lowerer.inlining.calls > kMaxCalls) {
     lowerer.reports.fail(
         DiagnosticId::kNestingTooDeep, range,
         "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
   }
-  const std::vector<Tensor> args = positional(lowerer, call, f.parameters.size(), f.parameters.size(), range);
+  const InstantiatedCall made = instantiate(lowerer, *entry.function, call, range);
   const std::size_t errors = lowerer.reports.sink().error_count();
+  const auto& parameters = made.function->parameters;
   const bool scalar_function =
-      !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });
-  const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
-  std::vector<Tensor> results = scalar_function && has_tensors
-                                    ? std::vector{call_scalar_function(lowerer, f, args, call, range)}
-                                    : inline_body(lowerer, f, args, call, range, lowerer.names.point_labels());
+      !parameters.empty() && std::ranges::none_of(parameters, [](const auto& p) { return p.type.has_value(); });
+  const bool has_tensors = std::ranges::any_of(made.arguments, [](const Tensor& t) { return t.rank() > 0; });
+  std::vector<Tensor> results =
+      scalar_function && has_tensors
+          ? std::vector{call_scalar_function(lowerer, *made.function, made.arguments, *made.call, range)}
+          : inline_body(lowerer, *made.function, made.arguments, *made.call, range, lowerer.names.point_labels());
   if (lowerer.reports.sink().error_count() == errors) entry.sound = true;
   return results;
 }
@@ -147,6 +144,24 @@ bool is_large_in_place(GrowthFinder& finder, const ast::Function& f, const std::
   return operations > static_cast<double>(kLarge);
 }
 
+/// Declares a parameter with this type: an expression of index variables stays one, other values are computed first.
+void bind_typed(Lowerer& lowerer, const ast::Identifier& parameter, const Tensor& value, const ir::Type& type,
+                const SourceRange& range) {
+  if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
+    lowerer.names.declare(parameter, Symbol::Kind::kInline)->lazy = value;
+    return;
+  }
+  if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
+    declare_value(lowerer, parameter, Symbol::Kind::kInput, lowerer.versions.own_value(parameter, whole->value),
+                  whole->storage)
+        ->used = true;
+    return;
+  }
+  const auto storage = type.has_sparse() ? Values::Storage::kOfType : Values::Storage::kInferred;
+  const ValueId made = lowerer.values.materialise(value, parameter.name, range, &type, storage);
+  declare_value(lowerer, parameter, Symbol::Kind::kInput, lowerer.versions.own_value(parameter, made))->used = true;
+}
+
 void bind_parameter(Lowerer& lowerer, const ast::FunctionParameter& parameter, const Tensor& arg,
                     const SourceRange& range) {
   const std::string& name = parameter.name.name;
@@ -163,21 +178,21 @@ void bind_parameter(Lowerer& lowerer, const ast::FunctionParameter& parameter, c
     return;
   }
   const auto [value, type] = fitted(lowerer, parameter.name, *parameter.type, arg, range);
-  if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
-    lowerer.names.declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
-    return;
+  bind_typed(lowerer, parameter.name, value, type, range);
+}
+
+/// Binds a parameter without argument to its default, which may mention earlier parameters.
+void bind_default(Lowerer& lowerer, const ast::FunctionParameter& parameter) {
+  const ast::Expr& value = *parameter.default_value;
+  Instance& instance = lowerer.frames.back().instance;
+  if (parameter.function) {
+    instance.functions[parameter.name.name] = {&*parameter.function, function_value(lowerer, value)};
+  } else if (parameter.is_literal) {
+    instance.literals[parameter.name.name] = literal_argument(lowerer, instance, parameter, value);
+    bind_literal(lowerer, parameter.name, instance.literals[parameter.name.name]);
+  } else {
+    bind_parameter(lowerer, parameter, lower(lowerer, value), value.range);
   }
-  if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
-    declare_value(lowerer, parameter.name, Symbol::Kind::kInput,
-                  lowerer.versions.own_value(parameter.name, whole->value), whole->storage)
-        ->used = true;
-    return;
-  }
-  const auto storage = type.has_sparse() ? Values::Storage::kOfType : Values::Storage::kInferred;
-  declare_value(
-      lowerer, parameter.name, Symbol::Kind::kInput,
-      lowerer.versions.own_value(parameter.name, lowerer.values.materialise(value, name, range, &type, storage)))
-      ->used = true;
 }
 
 Tensor lower_returned(Lowerer& lowerer, const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
@@ -226,7 +241,7 @@ std::vector<Tensor> lower_return(Lowerer& lowerer, const ast::ExprPtr& value, co
   std::vector<Tensor> results;
   if (const auto* tuple = std::get_if<ast::Tuple>(&value->node)) {
     for (const ast::ExprPtr& e : tuple->elements) results.push_back(lower_returned(lowerer, e, suffixes));
-  } else if (const auto* call = tuple_call(lowerer.declared, value); call != nullptr) {
+  } else if (const auto* call = tuple_call(lowerer, value); call != nullptr) {
     require_no_suffixes(lowerer.reports, suffixes);
     results = lower_tuple_call(lowerer, *call, value->range);
   } else {
@@ -235,38 +250,66 @@ std::vector<Tensor> lower_return(Lowerer& lowerer, const ast::ExprPtr& value, co
   return results;
 }
 
-Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
+}  // namespace
+
+Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function) {
   const ir::Type wanted = lower_type(lowerer, type);
-  const Tensor result = lowerer.values.converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
-  lowerer.shapes.require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
+  const Tensor result = lowerer.values.converted_to(t, wanted.scalar, "the result of " + function, t.range);
+  lowerer.shapes.require_shape(result, wanted, "the result of " + function, t.range);
   // Like a parameter, a result has the storage of its expression unless the type contains `sparse`.
   return wanted.has_sparse() ? lowerer.values.tensor_of(lowerer.values.materialise(result, "", t.range, &wanted),
                                                         lowerer.reports.source_text(t.range), t.range)
                              : result;
 }
 
+namespace {
+
 /// `per_element`: locals become expressions.
 std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                  const ast::Call& call, const SourceRange& range,
                                  const std::vector<std::int32_t>& drawn_at, bool per_element) {
   const auto number = lowerer.frames.back().numbers.find(&call);
+  const auto found = lowerer.inlining.closures.find(&f);
+  const Closure closure = found == lowerer.inlining.closures.end() ? Closure{} : found->second;
   Frame frame;
   frame.function = &f;
-  frame.entry = &lowerer.declared.functions.at(f.name.name);
+  frame.around = lowerer.frames.size() - 1;
+  frame.instance = closure.instance;
+  if (closure.lambda != nullptr) {
+    frame.around = closure.lambda->frame;
+    frame.dimensions = lowerer.frames[frame.around].dimensions;
+  } else {
+    frame.entry = &lowerer.declared.functions.at(f.name.name);
+  }
   frame.call = range;
   frame.chain = lowerer.frames.back().chain + f.name.name + ":" +
                 std::to_string(number == lowerer.frames.back().numbers.end() ? 0 : number->second) + "/";
-  frame.numbers = number_function(lowerer.declared, f);
+  frame.numbers = number_function(lowerer.declared, frame.instance, f);
   frame.points = drawn_at;
   frame.inline_locals = per_element;
-  for (std::size_t k = args.size(); k-- > 0;) {
+  for (std::size_t k = args.size(); k-- > 0 && closure.lambda == nullptr;) {
     if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
   }
   // Restores frame and scope also after an error, which abandons only the calling statement.
-  const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
+  std::optional<Names::InScope> scope;
+  if (closure.lambda != nullptr) {
+    scope.emplace(lowerer.names, *closure.lambda->scope);
+  } else {
+    scope.emplace(lowerer.names, Scope::Kind::kFunction);
+  }
   const EnteredFrame entered(lowerer.frames, std::move(frame));
-  for (std::size_t k = 0; k < args.size(); ++k)
-    bind_parameter(lowerer, f.parameters[k], args[k], call.arguments[k].range);
+  for (const ast::FunctionParameter& p : literal_parameters(closure)) {
+    if (closure.instance.literals.contains(p.name.name))
+      bind_literal(lowerer, p.name, closure.instance.literals.at(p.name.name));
+  }
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    if (!f.parameters[k].type && k < closure.types.size()) {
+      bind_typed(lowerer, f.parameters[k].name, args[k], closure.types[k], call.arguments[k].range);
+    } else {
+      bind_parameter(lowerer, f.parameters[k], args[k], call.arguments[k].range);
+    }
+  }
+  for (const ast::FunctionParameter* p : closure.instance.by_default) bind_default(lowerer, *p);
   std::vector<Tensor> results;
   if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) {
     results = lower_return(lowerer, *e, {});
@@ -284,7 +327,8 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
                          "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
                              std::to_string(results.size()));
   }
-  for (std::size_t k = 0; k < results.size(); ++k) results[k] = check_result(lowerer, results[k], f.results[k], f);
+  for (std::size_t k = 0; k < results.size(); ++k)
+    results[k] = check_result(lowerer, results[k], f.results[k], "`" + f.name.name + "`");
   return results;
 }
 
@@ -294,13 +338,18 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
                                 const ast::Call& call, const SourceRange& range,
                                 const std::vector<std::int32_t>& points) {
   const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
-  const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
+  const auto called = [&](const ast::Function& in, const std::string& name) { return lowerer.called_in(in, name); };
   // Random numbers are drawn per element even if no argument depends on the element.
+  const bool is_random = draws(f, called) || has_random_argument(lowerer, f);
   const std::vector<std::int32_t> drawn_at =
-      !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
-  const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
+      !points.empty() && of_scalars && is_random ? points : std::vector<std::int32_t>();
+  const auto captured = captured_index(lowerer, f);
+  const bool per_element = !drawn_at.empty() || captured || std::ranges::any_of(args, [](const Tensor& t) {
     return !free_labels(t).empty() || depends_on_operands(t);
   });
+  if (captured && runs_statements(f))
+    lowerer.reports.unsupported(range, "a lambda that mentions the index variable `" + *captured +
+                                           "`, with statements or given to a function with statements, is");
   if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
   if (!lowerer.guards.empty() && runs_statements(f)) {
     // The guard of the call guards its statements: they run only if the value is needed.
@@ -319,10 +368,27 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
   return results;
 }
 
+namespace {
+
+/// Binds `...` to the dimensions of the argument that the type does not name, if it is not bound yet.
+void bind_rest(Lowerer& lowerer, const ast::TypeExpr& written, const Tensor& arg) {
+  auto& rest = lowerer.frames.back().instance.rest;
+  const std::size_t named = written.dimensions.size() - 1;
+  if (rest || arg.rank() < named) return;
+  const auto at = std::ranges::find_if(written.dimensions, [](const ast::Dimension& d) { return !d.extent; });
+  const std::size_t first = static_cast<std::size_t>(at - written.dimensions.begin());
+  rest.emplace();
+  for (std::size_t d = first; d < first + arg.rank() - named; ++d) rest->push_back(arg.shape[d].extent);
+}
+
+}  // namespace
+
 std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& written,
                                    const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name;
-  if (written.dimensions.size() != arg.rank()) {
+  const bool has_rest = std::ranges::any_of(written.dimensions, [](const ast::Dimension& d) { return !d.extent; });
+  if (has_rest) bind_rest(lowerer, written, arg);
+  if (!has_rest && written.dimensions.size() != arg.rank()) {
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
                          "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
                              ", but the argument is " + lowerer.graph.text(arg) +
@@ -339,9 +405,13 @@ std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& para
   return {std::move(value), type};
 }
 
-const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& value) {
+const ast::Call* tuple_call(const Lowerer& lowerer, const ast::ExprPtr& value) {
   const auto* call = std::get_if<ast::Call>(&value->node);
   if (call == nullptr) return nullptr;
+  const Declarations& declared = lowerer.declared;
+  const auto& arguments = lowerer.frames.back().instance.functions;
+  if (const auto argument = arguments.find(call->callee.name); argument != arguments.end())
+    return argument->second.type->results.size() > 1 ? call : nullptr;
   if (const auto foreign = declared.foreigns.find(call->callee.name); foreign != declared.foreigns.end())
     return foreign->second.kernel != nullptr && foreign->second.kernel->results.size() > 1 ? call : nullptr;
   const auto function = declared.functions.find(call->callee.name);
@@ -351,10 +421,16 @@ const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& va
 }
 
 std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  if (lowerer.frames.back().instance.functions.contains(call.callee.name)) return call_argument(lowerer, call, range);
+  return lower_named_tuple_call(lowerer, call, range);
+}
+
+std::vector<Tensor> lower_named_tuple_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   if (lowerer.declared.functions.contains(call.callee.name)) return call_function(lowerer, call, range);
   if (const auto foreign = lowerer.declared.foreigns.find(call.callee.name); foreign != lowerer.declared.foreigns.end())
     return call_foreign_kernel(lowerer, foreign->second, call, range);
-  return (*builtin<Several*>(call.callee.name))(lowerer, call, range);
+  if (const auto* several = builtin<Several*>(call.callee.name)) return (**several)(lowerer, call, range);
+  return {lower_named_call(lowerer, call, range)};
 }
 
 }  // namespace tdsl::frontend

@@ -352,12 +352,16 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
   const ir::Type type = lowerer.graph.program().type(symbol->value);
   require_no_suffixes(lowerer.reports, a.definition.suffixes);
   const Tensor base = lowerer.values.tensor_of(symbol->value, a.target.name.name, a.target.name.range);
-  require_subscripts(lowerer.reports, a.target.subscripts->size(), base, a.target.name.name, a.target.range);
+  const std::vector<ast::SubscriptItem> items =
+      subscripts_of(lowerer, *a.target.subscripts, base, a.target.name.name, a.target.range);
+  if (items.size() != type.rank())
+    lowerer.reports.fail(DiagnosticId::kBadArgument, a.target.range,
+                         "`newaxis` cannot stand on the left of an assignment");
   ComputeSpec spec;
   std::vector<Dim> shape;
   std::vector<Expr> numbers;  // indices within the slice
   for (std::size_t d = 0; d < type.rank(); ++d) {
-    const ast::SubscriptItem& item = (*a.target.subscripts)[d];
+    const ast::SubscriptItem& item = items[d];
     if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) {
       spec.left.push_back(subscript_expr(lowerer, *index->value, base.shape[d]));
       continue;
@@ -377,7 +381,7 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
     numbers.push_back(ir::binary(BinaryOp::kDiv, position, step));
     const Expr met = ir::binary(BinaryOp::kEq, ir::binary(BinaryOp::kRem, position, step), ir::constant_i64(0));
     spec.guard = both(spec.guard, met);
-    spec.left.push_back(add(position, part.start));
+    spec.left.push_back(part.down ? sub(part.start, position) : add(position, part.start));
   }
   const Tensor value = lower(lowerer, *a.definition.value);
   if (value.rank() > shape.size()) {

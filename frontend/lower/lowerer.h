@@ -1,6 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "frontend/frontend.h"
 #include "frontend/lower/algebra.h"
@@ -13,10 +19,27 @@
 
 namespace tdsl::frontend {
 
+/// The bindings of a function in one call, or of a lambda.
+struct Closure {
+  Instance instance;
+  const FunctionValue* lambda = nullptr;  ///< null for functions with a name
+  std::vector<ir::Type> types = {};       ///< of a lambda's parameters
+};
+
 /// State of inlining: all calls of functions.
 struct Inlining {
   GrowthFinder growth;
   std::size_t calls = 0;
+  std::deque<ast::Function> instances = {};  ///< signatures reduced to the parameters that are values
+  std::deque<std::shared_ptr<const ast::Call>> calls_made = {};  ///< calls of instances, which numbers refer to
+  std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
+};
+
+/// The built-in functions that are written in TDSL, once per call, and their versions for element types.
+struct Prelude {
+  std::optional<std::uint32_t> file;
+  std::deque<ast::Module> modules;
+  std::deque<ast::Function> instances;
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the
@@ -35,6 +58,12 @@ struct Lowerer {
 
   /// The dimension names of the function being lowered.
   [[nodiscard]] Dimensions& dimensions() { return frames.back().dimensions; }
+  /// The function of the program that `name` denotes in the body of `f`, or null.
+  [[nodiscard]] const ast::Function* called_in(const ast::Function& f, const std::string& name) const {
+    const auto closure = inlining.closures.find(&f);
+    const bool is_argument = closure != inlining.closures.end() && closure->second.instance.functions.contains(name);
+    return is_argument ? nullptr : declared.function_named(name);
+  }
 
   SourceManager& sources;
   const CompileOptions& options;
@@ -50,8 +79,10 @@ struct Lowerer {
   Loops loops{reports, values};
   Names names{reports, frames, options, main_file};
   Declarations declared;
+  Prelude prelude;
   Modules modules{sources, reports, options, main_file};
-  Inlining inlining{GrowthFinder([this](const std::string& name) { return declared.function_named(name); })};
+  Inlining inlining{
+      GrowthFinder([this](const ast::Function& f, const std::string& name) { return called_in(f, name); })};
 };
 
 }  // namespace tdsl::frontend

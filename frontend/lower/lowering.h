@@ -13,6 +13,8 @@ using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identif
 /// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
+/// The written element type, or the type that the parameter denotes in this call.
+ir::Scalar element_type(Lowerer& lowerer, ir::Scalar written, const std::string& parameter);
 ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);
 ir::Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name);
 
@@ -39,16 +41,31 @@ std::optional<ReducerName> reducer(Lowerer& lowerer, const std::string& name, co
 Tensor lower_reduction(Lowerer& lowerer, const ast::Reduction& r, const ir::SourceRange& range);
 Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const ast::Call& call,
                     const ir::SourceRange& range);
+/// The reduction over the marked dimensions, which stay with extent 1 if `keep`.
+Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const std::vector<bool>& reduced,
+                   bool keep, const ir::SourceRange& range);
+/// Puts dimensions of extent 1 in the place of the marked ones.
+Tensor with_reduced_dimensions(Lowerer& lowerer, const Tensor& t, const std::vector<bool>& reduced,
+                               const ir::SourceRange& range);
+/// Reports `concat([A, B])`, a list where tensors are separate arguments.
+void require_separate_tensors(Lowerer& lowerer, const ast::Call& call);
+/// The value of `keepdims=`, by default false.
+bool keeps_dimensions(Lowerer& lowerer, const ast::Call& call);
 std::vector<bool> reduced_axes(Lowerer& lowerer, const ast::Call& call, std::size_t rank);
 std::int64_t axis_number(Lowerer& lowerer, const ast::Expr& e, std::size_t rank);
 const MonoidEntry& user_monoid(Lowerer& lowerer, const std::string& name, const ir::SourceRange& range);
 
+Tensor lower_array(Lowerer& lowerer, const ast::ArrayLiteral& array, const ir::SourceRange& range);
+/// The tensors along a new dimension in front of dimension `axis`.
+Tensor stacked(Lowerer& lowerer, const std::vector<Tensor>& parts, std::size_t axis, const ir::SourceRange& range);
+
 // Index variables, their ranges, and subscripts.
 
-/// A range of indices `start + step * k`.
+/// A range of indices `start + step * k`, or `start - step * k`.
 struct SlicePart {
   ir::Expr start;
   ir::Extent step = 1;
+  bool down = false;
   ir::Extent length;  ///< from start to end, regardless of the step
   ir::Extent extent;
 };
@@ -79,15 +96,24 @@ ir::Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bo
 SlicePart slice_part(Lowerer& lowerer, const ast::SliceSubscript& s, const Dim& dim, const ir::SourceRange& range);
 /// The subscript in the sliced dimension of the slice's element `label`.
 ir::Expr position_in(const GraphBuilder& graph, const SlicePart& part, std::int32_t label);
-void require_subscripts(Reports& reports, std::size_t given, const Tensor& base, const std::string& name,
-                        const ir::SourceRange& range);
+/// The subscripts with `:` in place of `...`; except for `newaxis` one per dimension of `base`.
+std::vector<ast::SubscriptItem> subscripts_of(Lowerer& lowerer, const std::vector<ast::SubscriptItem>& items,
+                                              const Tensor& base, const std::string& name,
+                                              const ir::SourceRange& range);
+/// True for the word `newaxis`, unless it is a variable or a dimension.
+[[nodiscard]] bool is_newaxis(Lowerer& lowerer, const ast::SubscriptItem& item);
 
 // Calls, and arguments of built-in functions.
 
 /// Lowers a call with one result.
 Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// The same for a callee that is no parameter of function type.
+Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// True if the call returns a scalar for scalars: `exp(x)`, `max(x, y)`.
-[[nodiscard]] bool is_scalar_function(const ast::Call& call);
+[[nodiscard]] bool is_scalar_function(const Declarations& declared, const ast::Call& call);
+/// The word given as the named argument, one of `words`; the first of them if it is omitted.
+std::string option_word(Lowerer& lowerer, const ast::Call& call, const std::string& name,
+                        const std::vector<std::string>& words);
 /// The `least` to `most` positional arguments; other arguments must be `named`.
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
                                const ir::SourceRange& range, const std::set<std::string>& named = {});
@@ -99,24 +125,30 @@ std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::
 
 // Functions of the program: calls are inlined, applied per element, or turned into procedures.
 
+/// The value of a condition on literal parameters, which chooses a branch at compile time; else nullopt.
+std::optional<bool> decided(const Lowerer& lowerer, const ast::Expr& condition);
 /// Binds the dimensions of the parameter's type and converts the argument to it.
 std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& type,
                                    const Tensor& arg, const SourceRange& range);
+/// A result converted to its declared type. `function`: the function's name, for messages.
+Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function);
 std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// `points`: the index variables that distinguish evaluations of the call.
 std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                 const ast::Call& call, const ir::SourceRange& range,
                                 const std::vector<std::int32_t>& points);
 /// The call if the whole expression is a call with several results, else null.
-const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& value);
+const ast::Call* tuple_call(const Lowerer& lowerer, const ast::ExprPtr& value);
 std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// The same for a callee that is no parameter of function type.
+std::vector<Tensor> lower_named_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// False, with an error, unless the body has exactly one `return`, as its last statement.
 bool check_returns(Reports& reports, const ast::Function& f);
 /// Checks names in the bodies of uncalled functions, which are not lowered.
 void check_uncalled(Lowerer& lowerer);
 /// False, with an error, if inlining all functions exceeds the nesting limit of expressions.
 [[nodiscard]] bool calls_fit(Reports& reports, const Declarations& declared);
-CallNumbers number_calls(const Declarations& declared,
+CallNumbers number_calls(const std::function<bool(const std::string&)>& is_function,
                          const std::function<void(const std::function<void(const ast::Expr&)>&)>& each);
 /// Lowers the call of an arithmetic function to one operation; nullopt if that would evaluate arguments that the body
 /// may skip.
@@ -169,7 +201,7 @@ void declare_storage(Reports& reports, Declarations& declared, const ast::Storag
 StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
 /// `e`, an element of a tensor with a storage, made absent where computed subscripts are out of the tensor's bounds,
 /// because the stored tensor may have an element there.
-ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const ast::Subscript& s,
+ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const std::vector<ast::SubscriptItem>& items,
                            const std::vector<ir::Expr>& subscripts, const Tensor& base);
 Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
                                 const ast::Definition& definition);

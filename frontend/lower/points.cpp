@@ -76,7 +76,7 @@ bool slices_by_element(const ast::Function& f) {
     if (s == nullptr || std::ranges::none_of(s->items, is_slice)) return;
     for (const ast::SubscriptItem& item : s->items) {
       ir::match(
-          item.node, [&](const ast::IndexSubscript& i) { look(i.value); },
+          item.node, [&](const ast::IndexSubscript& i) { look(i.value); }, [](const ast::EllipsisSubscript&) {},
           [&](const ast::SliceSubscript& slice) {
             look(slice.start);
             look(slice.stop);
@@ -96,7 +96,7 @@ bool draws(const ast::Function& f, const FunctionOfName& called) {
     if (calls_any(*reached[k], {"random", "randn"})) return true;
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
       const auto* call = std::get_if<ast::Call>(&e.node);
-      const ast::Function* other = call == nullptr ? nullptr : called(call->callee.name);
+      const ast::Function* other = call == nullptr ? nullptr : called(*reached[k], call->callee.name);
       if (other != nullptr && std::ranges::find(reached, other) == reached.end()) reached.push_back(other);
     });
   }
@@ -110,12 +110,12 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
   for (std::size_t k = 0; only && k < reached.size(); ++k) {
     only = !runs_statements(*reached[k]);
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
-      const bool other = std::holds_alternative<ast::Subscript>(e.node) ||
-                         std::holds_alternative<ast::Reduction>(e.node) ||
-                         std::holds_alternative<ast::Transpose>(e.node) || std::holds_alternative<ast::Tuple>(e.node) ||
-                         std::holds_alternative<ast::StringLiteral>(e.node);
+      const bool other =
+          std::holds_alternative<ast::Subscript>(e.node) || std::holds_alternative<ast::Reduction>(e.node) ||
+          std::holds_alternative<ast::ArrayLiteral>(e.node) || std::holds_alternative<ast::Transpose>(e.node) ||
+          std::holds_alternative<ast::Tuple>(e.node) || std::holds_alternative<ast::StringLiteral>(e.node);
       const auto* call = std::get_if<ast::Call>(&e.node);
-      const ast::Function* function = call == nullptr ? nullptr : called(call->callee.name);
+      const ast::Function* function = call == nullptr ? nullptr : called(*reached[k], call->callee.name);
       only = only && !other && (call == nullptr || function != nullptr || is_operation(*call));
       if (function != nullptr && std::ranges::find(reached, function) == reached.end()) reached.push_back(function);
     });
@@ -245,8 +245,9 @@ Expr applied(const GraphBuilder& graph, const PointLoop& loop, ir::Procedure pro
 
 std::optional<Tensor> call_as_procedure(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                         const ast::Call& call, const SourceRange& range) {
-  const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
-  if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); })) return std::nullopt;
+  const auto called = [&](const ast::Function& in, const std::string& name) { return lowerer.called_in(in, name); };
+  if (!is_arithmetic(f, called, [&](const ast::Call& c) { return is_scalar_function(lowerer.declared, c); }))
+    return std::nullopt;
   const PointLoop loop = body_at_a_point(lowerer, f, args, call, range, {});
   std::vector<ValueId> parameters;
   for (const auto& [value, parameter] : loop.parameters) parameters.push_back(value);

@@ -11,8 +11,8 @@
 // Functions applied per element: their detection, and the dependences of their arguments.
 namespace tdsl::frontend {
 
-/// Returns the function of that name, or null.
-using FunctionOfName = std::function<const ast::Function*(const std::string&)>;
+/// Returns the function of the program that a name denotes in a function's body, or null.
+using FunctionOfName = std::function<const ast::Function*(const ast::Function&, const std::string&)>;
 
 /// The enclosing index variables on which the element depends.
 [[nodiscard]] std::vector<std::int32_t> free_labels(const Tensor& t);

@@ -9,7 +9,8 @@ namespace tdsl::frontend {
 namespace {
 
 CallNumbers number_module(const Declarations& declared, const ast::Module& module) {
-  return number_calls(declared, [&](const ExprVisitor& visit) {
+  const auto is_function = [&](const std::string& name) { return declared.functions.contains(name); };
+  return number_calls(is_function, [&](const ExprVisitor& visit) {
     for (const ast::StmtPtr& s : module.statements) for_each_expr(*s, visit);
   });
 }
@@ -17,7 +18,8 @@ CallNumbers number_module(const Declarations& declared, const ast::Module& modul
 void declare_functions(Lowerer& lowerer, const ast::Module& module, std::uint32_t depth) {
   lowerer.versions.note_differentiated(module);
   const auto declared = [&](const ast::Identifier& name) {
-    if (builtins().contains(name.name)) {
+    const auto built_in = builtins().find(name.name);
+    if (built_in != builtins().end() && !built_in->second.soft) {
       lowerer.reports.error(DiagnosticId::kBuiltinRedefined, name.range,
                             "`" + name.name + "` is built in and cannot be redefined");
       lowerer.declared.refused.insert(name.name);

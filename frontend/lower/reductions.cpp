@@ -254,6 +254,21 @@ Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, co
     lowerer.reports.fail(DiagnosticId::kBadReductionUse, range,
                          call.callee.name + " takes one axis, or none for the flat position");
   }
+  return reduce_axes(lowerer, op, t, reduced, keeps_dimensions(lowerer, call), range);
+}
+
+bool keeps_dimensions(Lowerer& lowerer, const ast::Call& call) {
+  const ast::Expr* keep = named_argument(call, "keepdims");
+  if (keep == nullptr) return false;
+  const Tensor flag = lower(lowerer, *keep);
+  const ir::Literal* literal = literal_of(flag.body);
+  if (literal == nullptr || !std::holds_alternative<bool>(*literal))
+    lowerer.reports.fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
+  return std::get<bool>(*literal);
+}
+
+Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const std::vector<bool>& reduced,
+                   bool keep, const SourceRange& range) {
   ComputeSpec spec;
   std::vector<Dim> shape;
   std::vector<Expr> subscripts;
@@ -263,7 +278,7 @@ Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, co
     (reduced[d] ? spec.reduce : spec.out).push_back(id);
     if (!reduced[d]) shape.push_back(t.shape[d]);
   }
-  Tensor body = scalar_tensor(element(t, subscripts), t.weak);
+  const Tensor body = scalar_tensor(element(t, subscripts), t.weak);
   spec.range = range;
   spec.name = lowerer.reports.source_text(range);
   Tensor result;
@@ -276,21 +291,19 @@ Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, co
   } else {
     result = lowerer.algebra.reduce(op, std::move(spec), body, std::move(shape));
   }
-  const ast::Expr* keep = named_argument(call, "keepdims");
-  if (keep == nullptr) return result;
-  const Tensor flag = lower(lowerer, *keep);
-  const ir::Literal* literal = literal_of(flag.body);
-  if (literal == nullptr || !std::holds_alternative<bool>(*literal)) {
-    lowerer.reports.fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
-  }
-  if (!std::get<bool>(*literal)) return result;
+  return keep ? with_reduced_dimensions(lowerer, result, reduced, range) : result;
+}
+
+Tensor with_reduced_dimensions(Lowerer& lowerer, const Tensor& t, const std::vector<bool>& reduced,
+                               const SourceRange& range) {
   Tensor kept;
-  kept.body = result.body;
+  kept.body = t.body;
+  kept.weak = t.weak;
   std::size_t next = 0;
-  for (std::size_t d = 0; d < t.rank(); ++d) {
-    kept.labels.push_back(reduced[d] ? lowerer.graph.new_label() : result.labels[next]);
-    kept.shape.push_back(reduced[d] ? Dim{1, "a reduced dimension", range} : result.shape[next]);
-    if (!reduced[d]) ++next;
+  for (const bool gone : reduced) {
+    kept.labels.push_back(gone ? lowerer.graph.new_label() : t.labels[next]);
+    kept.shape.push_back(gone ? Dim{1, "a reduced dimension", range} : t.shape[next]);
+    if (!gone) ++next;
   }
   return kept;
 }

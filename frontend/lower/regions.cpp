@@ -162,6 +162,14 @@ void lower_if(Lowerer& lowerer, const ast::If& i, std::size_t arm, const SourceR
     if (i.else_body) lower_block(lowerer, *i.else_body);
     return;
   }
+  if (const auto known = decided(lowerer, *i.arms[arm].condition)) {
+    if (*known) {
+      lower_block(lowerer, i.arms[arm].body);
+    } else {
+      lower_if(lowerer, i, arm + 1, range);
+    }
+    return;
+  }
   ir::If branch;
   branch.condition = condition_value(lowerer, *i.arms[arm].condition, "if");
   std::vector<SymbolRef> symbols;

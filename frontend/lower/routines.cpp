@@ -86,16 +86,28 @@ void Algebra::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
 
 // --- Along lines
 
+namespace {
+
+Routine::Kind scan_named(const std::string& name) {
+  if (name == "cumprod") return Routine::Kind::kCumprod;
+  if (name == "cummax") return Routine::Kind::kCummax;
+  return name == "cummin" ? Routine::Kind::kCummin : Routine::Kind::kCumsum;
+}
+
+}  // namespace
+
+/// cumsum, cumprod, cummax, cummin.
 Tensor call_cumsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   Tensor t = positional(lowerer, call, 1, 1, range, {"axis"})[0];
   const ast::Expr* axis = named_argument(call, "axis");
   Routine routine;
-  routine.kind = Routine::Kind::kCumsum;
+  routine.kind = scan_named(call.callee.name);
   if (axis != nullptr)
     routine.axis = axis_number(lowerer, *axis, t.rank());
   else if (t.rank() != 1)
     t = lowerer.algebra.flattened(t, range);
-  const Scalar type = ir::is_float(t.scalar()) ? t.scalar() : Scalar::kI64;
+  const bool keeps = routine.kind == Routine::Kind::kCummax || routine.kind == Routine::Kind::kCummin;
+  const Scalar type = keeps || ir::is_float(t.scalar()) ? t.scalar() : Scalar::kI64;
   routine.operands = {lowerer.algebra.routine_operand(t, type, call)};
   return lowerer.algebra.emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
 }

@@ -1,3 +1,4 @@
+#include "frontend/lower/leaving.h"
 #include "frontend/lower/lowering.h"
 
 #include <algorithm>
@@ -224,8 +225,8 @@ std::vector<Tensor> lower_tuple_value(Lowerer& lowerer, const ast::Definition& d
   if (const auto* tuple = std::get_if<ast::Tuple>(&d.value->node)) {
     for (const ast::ExprPtr& e : tuple->elements) values.push_back(lower(lowerer, *e));
   } else if (const auto* call = std::get_if<ast::Call>(&d.value->node);
-             call != nullptr && (lowerer.declared.functions.contains(call->callee.name) ||
-                                 tuple_call(lowerer.declared, d.value) != nullptr)) {
+             call != nullptr &&
+             (lowerer.declared.functions.contains(call->callee.name) || tuple_call(lowerer, d.value) != nullptr)) {
     values = lower_tuple_call(lowerer, *call, d.value->range);
   } else if (call != nullptr && call->callee.name == "grad") {
     values = call_gradient(lowerer, *call, d.value->range);
@@ -292,7 +293,7 @@ void lower_assign(Lowerer& lowerer, const ast::Assign& a) {
     return;
   }
   const bool has_slices = std::ranges::any_of(*a.target.subscripts, [](const ast::SubscriptItem& item) {
-    return std::holds_alternative<ast::SliceSubscript>(item.node);
+    return !std::holds_alternative<ast::IndexSubscript>(item.node);
   });
   if (has_slices) {
     lower_slice_assignment(lowerer, a, symbol);
@@ -347,10 +348,18 @@ void dispatch(Lowerer& lowerer, const ast::Stmt& s) {
       [&](const ast::Assign& a) { lower_assign(lowerer, a); },
       [&](const ast::TupleAssign& a) { lower_tuple_assign(lowerer, a); },
       [&](const ast::For& f) {
+        if (is_left(s)) return lower_left_loop(lowerer, s);
         std::vector<LoopRange> bounds;
         lower_for(lowerer, f, bounds, 0, s.range);
       },
-      [&](const ast::While& w) { lower_while(lowerer, w, s.range); },
+      [&](const ast::While& w) {
+        if (is_left(s)) return lower_left_loop(lowerer, s);
+        lower_while(lowerer, w, s.range);
+      },
+      [&](const ast::Leave& leave) {
+        lowerer.reports.fail(DiagnosticId::kMisplacedStatement, s.range,
+                             std::string(leave.ends_loop ? "`break`" : "`continue`") + " can stand only in a loop");
+      },
       [&](const ast::If& i) { lower_if(lowerer, i, 0, s.range); },
       [&](const ast::Print& p) { lower_print(lowerer, p, s.range); },
       [&](const ast::Assert& a) { lower_assert(lowerer, a, s.range); },

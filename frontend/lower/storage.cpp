@@ -173,8 +173,8 @@ StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written
   return storage;
 }
 
-Expr inside_of_storage(GraphBuilder& graph, const Expr& e, const ast::Subscript& s, const std::vector<Expr>& subscripts,
-                       const Tensor& base) {
+Expr inside_of_storage(GraphBuilder& graph, const Expr& e, const std::vector<ast::SubscriptItem>& items,
+                       const std::vector<Expr>& subscripts, const Tensor& base) {
   Expr inside;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const Extent& extent = base.shape[d].extent;
@@ -183,7 +183,7 @@ Expr inside_of_storage(GraphBuilder& graph, const Expr& e, const ast::Subscript&
     const auto room = constant ? (extent - Extent(*constant)).constant() : std::nullopt;
     const bool known =
         (index != nullptr && stays_inside(graph.label(index->label), extent)) || (room && *constant >= 0 && *room > 0);
-    if (known || std::holds_alternative<ast::SliceSubscript>(s.items[d].node)) continue;
+    if (known || std::holds_alternative<ast::SliceSubscript>(items[d].node)) continue;
     inside = both(inside, ir::binary(BinaryOp::kLe, ir::constant_i64(0), subscripts[d]));
     inside = both(inside, ir::binary(BinaryOp::kLt, subscripts[d], expr_of(graph.program(), extent)));
   }

@@ -89,9 +89,12 @@ Tensor call_transpose(Lowerer& lowerer, const ast::Call& call, const SourceRange
 }
 
 Tensor call_size(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  if (call.arguments.size() == 1)
-    lowerer.reports.fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
-  const Tensor t = positional(lowerer, call, 2, 2, range)[0];
+  const Tensor t = positional(lowerer, call, 1, 2, range)[0];
+  if (call.arguments.size() == 1) {
+    Extent size = 1;
+    for (const Dim& d : t.shape) size = size * lowerer.shapes.length_of(d.extent);
+    return scalar_tensor(expr_of(lowerer.graph.program(), size));
+  }
   const auto axis = static_cast<std::size_t>(axis_number(lowerer, *call.arguments[1].value, t.rank()));
   return scalar_tensor(expr_of(lowerer.graph.program(), lowerer.shapes.length_of(t.shape[axis].extent)));
 }
@@ -199,14 +202,14 @@ Tensor call_roll(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
 }
 
 Tensor call_concat(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  require_separate_tensors(lowerer, call);
   const std::vector<Tensor> args = positional(lowerer, call, 1, 1000, range, {"axis"});
   const ast::Expr* axis_expr = named_argument(call, "axis");
   const std::size_t rank = args[0].rank();
   if (rank == 0)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
   const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(lowerer, *axis_expr, rank));
-  Tensor result = lowerer.algebra.fresh(args[0]);
-  result.shape[axis].extent = lowerer.shapes.length_of(result.shape[axis].extent);
+  Tensor result = args[0];
   for (std::size_t k = 1; k < args.size(); ++k) {
     const Tensor& next = args[k];
     if (next.rank() != rank) {
@@ -215,23 +218,9 @@ Tensor call_concat(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
                                lowerer.graph.text(next) +
                                (next.rank() == 0 && k + 1 == args.size() ? "; an axis is named: axis=1" : ""));
     }
-    std::vector<Expr> subscripts;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const Expr own = ir::index_ref(result.labels[d]);
-      if (d != axis) lowerer.shapes.agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
-      subscripts.push_back(d == axis ? sub(own, expr_of(lowerer.graph.program(), result.shape[d].extent)) : own);
-    }
-    const Common common = common_type(result.scalar(), result.weak, next.scalar(), next.weak);
-    const Expr before = ir::binary(BinaryOp::kLt, ir::index_ref(result.labels[axis]),
-                                   expr_of(lowerer.graph.program(), result.shape[axis].extent), range);
-    result.body = ir::select(before, converted(result.body, common.type),
-                             converted(element(next, subscripts), common.type), range);
-    result.weak = common.weak;
-    result.shape[axis].extent = result.shape[axis].extent + lowerer.shapes.length_of(next.shape[axis].extent);
-    result.shape[axis].what = "the length of " + lowerer.reports.source_text(range);
-    result.shape[axis].range = range;
+    result = lowerer.algebra.joined(result, next, axis, range);
   }
-  return result;
+  return lowerer.algebra.fresh(result);
 }
 
 Tensor call_reshape(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {

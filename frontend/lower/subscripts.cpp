@@ -40,13 +40,41 @@ bool is_certain(const Expr& e, std::int32_t label) {
 
 }  // namespace
 
-void require_subscripts(Reports& reports, std::size_t given, const Tensor& base, const std::string& name,
-                        const SourceRange& range) {
-  if (given == base.rank()) return;
-  reports.fail(DiagnosticId::kRankMismatch, range,
-               name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
-                   (given == 1 ? " is given" : " are given") +
-                   (given < base.rank() ? "; write `:` for a whole dimension" : ""));
+bool is_newaxis(Lowerer& lowerer, const ast::SubscriptItem& item) {
+  const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
+  const std::string* name = index == nullptr ? nullptr : bare_name(*index->value);
+  return name != nullptr && *name == "newaxis" && lowerer.names.find(*name) == nullptr &&
+         !lowerer.dimensions().contains(*name);
+}
+
+std::vector<ast::SubscriptItem> subscripts_of(Lowerer& lowerer, const std::vector<ast::SubscriptItem>& items,
+                                              const Tensor& base, const std::string& name, const SourceRange& range) {
+  std::size_t given = 0;
+  const ast::SubscriptItem* ellipsis = nullptr;
+  for (const ast::SubscriptItem& item : items) {
+    if (std::holds_alternative<ast::EllipsisSubscript>(item.node)) {
+      if (ellipsis != nullptr)
+        lowerer.reports.fail(DiagnosticId::kBadArgument, item.range, "`...` stands once between brackets");
+      ellipsis = &item;
+    } else if (!is_newaxis(lowerer, item)) {
+      ++given;
+    }
+  }
+  if (given != base.rank() && (ellipsis == nullptr || given > base.rank()))
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                         name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
+                             (given == 1 ? " is given" : " are given") +
+                             (given < base.rank() ? "; write `:` for a whole dimension" : ""));
+  std::vector<ast::SubscriptItem> result;
+  for (const ast::SubscriptItem& item : items) {
+    if (&item != ellipsis) {
+      result.push_back(item);
+      continue;
+    }
+    for (std::size_t d = given; d < base.rank(); ++d)
+      result.push_back({item.range, ast::SliceSubscript{nullptr, nullptr, nullptr}});
+  }
+  return result;
 }
 
 namespace {
@@ -74,7 +102,8 @@ bool is_checked(const GraphBuilder& graph, const Expr& element, const Expr& subs
 /// The element of a closed expression at these subscripts (null for slices), with checks of subscripts that no read in
 /// the element checks.
 Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& base,
-                     const std::vector<Expr>& subscripts, const ast::Subscript& s, const std::string& name) {
+                     const std::vector<Expr>& subscripts, const std::vector<ast::SubscriptItem>& items,
+                     const std::string& name) {
   const Expr unchecked = element(base, subscripts);
   // A storage defines the elements outside its tensor.
   if (base.padded || stored_whole(base) != nullptr) return unchecked;
@@ -82,24 +111,24 @@ Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& 
   std::vector<std::size_t> conditions;
   const auto message = [&](std::size_t d) {
     const std::string what = name.empty() ? base.shape[d].what : "dimension " + std::to_string(d) + " of " + name;
-    return "the subscript `" + reports.source_text(s.items[d].range) + "` lies outside its dimension: " + what +
+    return "the subscript `" + reports.source_text(items[d].range) + "` lies outside its dimension: " + what +
            " has extent " + graph.text(base.shape[d].extent);
   };
   const auto extent = [&](std::size_t d) { return expr_of(graph.program(), base.shape[d].extent); };
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
-    const bool slice = !std::holds_alternative<ast::IndexSubscript>(s.items[d].node);
+    const bool slice = !std::holds_alternative<ast::IndexSubscript>(items[d].node);
     if (slice || is_checked(graph, unchecked, subscripts[d], base.shape[d].extent)) continue;
     // Data-dependent subscripts get their own check, so that they can be gathered first; others stay sums of index
     // variables.
     if (reads_elements(subscripts[d]) && is_certain(base.body, base.labels[d])) {
-      positions[d] = ir::within(subscripts[d], extent(d), message(d), s.items[d].range);
+      positions[d] = ir::within(subscripts[d], extent(d), message(d), items[d].range);
     } else {
       conditions.push_back(d);
     }
   }
   Expr result = element(base, positions);
   for (auto d = conditions.rbegin(); d != conditions.rend(); ++d)
-    result = ir::where_within(result, subscripts[*d], extent(*d), message(*d), s.items[*d].range);
+    result = ir::where_within(result, subscripts[*d], extent(*d), message(*d), items[*d].range);
   return result;
 }
 
@@ -114,21 +143,29 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
             lowerer.reports.source_text(s.items.front().range.to(s.items.back().range)) + "]");
   const Tensor base = lower_plain(lowerer, *s.base);
   const std::string text = lowerer.reports.source_text(s.base->range);
-  require_subscripts(lowerer.reports, s.items.size(), base, text.empty() ? "this" : text, range);
+  const std::vector<ast::SubscriptItem> items =
+      subscripts_of(lowerer, s.items, base, text.empty() ? "this" : text, range);
   Tensor result;
   std::vector<Expr> subscripts;
+  std::vector<ast::SubscriptItem> of_base;  // without `newaxis`
   const SourceRange* index_place = nullptr;
-  for (std::size_t d = 0; d < s.items.size(); ++d) {
-    const Dim& dim = base.shape[d];
-    if (const auto* index = std::get_if<ast::IndexSubscript>(&s.items[d].node)) {
-      subscripts.push_back(subscript_expr(lowerer, *index->value, dim, base.padded));
-      if (!labels_of(subscripts.back()).empty()) index_place = &s.items[d].range;
+  for (const ast::SubscriptItem& item : items) {
+    if (is_newaxis(lowerer, item)) {
+      result.labels.push_back(lowerer.graph.new_label());
+      result.shape.push_back({1, "a new dimension", item.range});
       continue;
     }
-    const SlicePart part = slice_part(lowerer, std::get<ast::SliceSubscript>(s.items[d].node), dim, s.items[d].range);
-    if (!labels_of(part.start).empty()) index_place = &s.items[d].range;
+    const Dim& dim = base.shape[of_base.size()];
+    of_base.push_back(item);
+    if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) {
+      subscripts.push_back(subscript_expr(lowerer, *index->value, dim, base.padded));
+      if (!labels_of(subscripts.back()).empty()) index_place = &item.range;
+      continue;
+    }
+    const SlicePart part = slice_part(lowerer, std::get<ast::SliceSubscript>(item.node), dim, item.range);
+    if (!labels_of(part.start).empty()) index_place = &item.range;
     result.labels.push_back(lowerer.graph.new_label());
-    result.shape.push_back({part.extent, "the slice of " + dim.what, s.items[d].range});
+    result.shape.push_back({part.extent, "the slice of " + dim.what, item.range});
     subscripts.push_back(position_in(lowerer.graph, part, result.labels.back()));
   }
   if (result.rank() != 0 && index_place != nullptr) {
@@ -137,13 +174,14 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
   }
   for (std::size_t d = 0; d < result.rank() && !lowerer.reports.source_text(range).empty(); ++d)
     result.shape[d].what = dimension_text(d, result.rank(), lowerer.reports.source_text(range));
-  result.body = checked_element(lowerer.graph, lowerer.reports, base, subscripts, s, text);
+  result.body = checked_element(lowerer.graph, lowerer.reports, base, subscripts, of_base, text);
   // The location of this use, for messages about bounds.
   if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
     result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
   }
   result.weak = base.weak;
-  if (stored_whole(base) != nullptr) result.body = inside_of_storage(lowerer.graph, result.body, s, subscripts, base);
+  if (stored_whole(base) != nullptr)
+    result.body = inside_of_storage(lowerer.graph, result.body, of_base, subscripts, base);
   return result;
 }
 
@@ -199,7 +237,7 @@ namespace {
 
 Extent slice_step(Lowerer& lowerer, const ast::Expr& e) {
   const Expr written = integer_scalar(lowerer, e, "a slice's step");
-  const std::string message = "a slice's step is positive; flip(A, axis=…) reverses";
+  const std::string message = "a slice's step is positive; with a minus in front, A[::-1], it counts down";
   if (const auto known = known_integer(lowerer.graph, written)) {
     if (*known <= 0) lowerer.reports.fail(DiagnosticId::kOutOfBounds, e.range, message);
     return std::min(*known, rt::kMostTensorBytes);
@@ -253,6 +291,38 @@ void check_slice(Lowerer& lowerer, const SlicePart& part, const Extent& stop, co
 
 }  // namespace
 
+namespace {
+
+/// The step of a slice that counts down, `2` of `-2`, else null.
+const ast::Expr* step_down(const ast::SliceSubscript& s) {
+  const auto* unary = s.step == nullptr ? nullptr : std::get_if<ast::Unary>(&s.step->node);
+  return unary != nullptr && unary->op == ast::UnaryOp::kNegate ? unary->operand.get() : nullptr;
+}
+
+/// Requires -1 <= stop <= start < the extent.
+void check_descending_slice(Lowerer& lowerer, const Extent& start, const Extent& stop, const Dim& dim,
+                            const SourceRange& range) {
+  const std::string written = lowerer.reports.source_text(range);
+  const std::string slice = "slice " + (written.empty() ? lowerer.graph.text(start) + "::-1" : written);
+  const auto require = [&](const Extent& left, const Extent& right, const std::string& message) {
+    const auto difference = (right - left).constant();
+    if (difference && *difference >= 0) return;
+    if (!difference || lowerer.guards.any()) {
+      lowerer.shapes.check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
+      return;
+    }
+    lowerer.reports.fail(DiagnosticId::kOutOfBounds, range, slice + " " + message + "; bounds are never clamped",
+                         {{dim.range, dim.what + " is " + lowerer.graph.text(dim.extent)}});
+  };
+  const Extent last = dim.extent - Extent(1);
+  if (start == last && stop == Extent(-1)) return;
+  require(start, last, "starts beyond the last element: " + dim.what + " is " + lowerer.graph.text(dim.extent));
+  require(stop, start, "counts down, but starts below its end");
+  require(Extent(-1), stop, "ends before the place in front of the first element");
+}
+
+}  // namespace
+
 SlicePart slice_part(Lowerer& lowerer, const ast::SliceSubscript& s, const Dim& dim, const SourceRange& range) {
   SlicePart part;
   const auto bound = [&](const ast::ExprPtr& e, const Extent& otherwise) -> Expr {
@@ -262,9 +332,10 @@ SlicePart slice_part(Lowerer& lowerer, const ast::SliceSubscript& s, const Dim& 
     }
     return integer_scalar(lowerer, *e, "a slice's bound");
   };
-  part.start = bound(s.start, 0);
-  const Expr stop = bound(s.stop, dim.extent);
-  if (s.step) part.step = slice_step(lowerer, *s.step);
+  const ast::Expr* down = step_down(s);
+  part.start = bound(s.start, down != nullptr ? dim.extent - Extent(1) : Extent(0));
+  const Expr stop = bound(s.stop, down != nullptr ? Extent(-1) : dim.extent);
+  if (s.step) part.step = slice_step(lowerer, down != nullptr ? *down : *s.step);
   for (const Expr& e : {part.start, stop}) {
     if (!labels_of(e).empty()) {
       lowerer.reports.fail(
@@ -275,14 +346,20 @@ SlicePart slice_part(Lowerer& lowerer, const ast::SliceSubscript& s, const Dim& 
   const Extent first = lowerer.graph.extent_of(part.start, "start");
   const Extent last = lowerer.graph.extent_of(stop, "stop");
   part.start = expr_of(lowerer.graph.program(), first);
-  part.length = last - first;
+  part.down = down != nullptr;
+  part.length = part.down ? first - last : last - first;
   part.extent = Extent::quotient(part.length + part.step - Extent(1), part.step);
-  check_slice(lowerer, part, last, dim, range);
+  if (part.down) {
+    check_descending_slice(lowerer, first, last, dim, range);
+  } else {
+    check_slice(lowerer, part, last, dim, range);
+  }
   return part;
 }
 
 Expr position_in(const GraphBuilder& graph, const SlicePart& part, std::int32_t label) {
-  return add(mul(expr_of(graph.program(), part.step), ir::index_ref(label)), part.start);
+  const Expr steps = mul(expr_of(graph.program(), part.step), ir::index_ref(label));
+  return part.down ? sub(part.start, steps) : add(steps, part.start);
 }
 
 }  // namespace tdsl::frontend

@@ -1,9 +1,24 @@
 #include "frontend/lower/lowering.h"
 
+#include <algorithm>
+
 #include "frontend/sema/walk.h"
 #include "ir/eval/small_sums.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::frontend {
+
+Scalar element_type(Lowerer& lowerer, Scalar written, const std::string& parameter) {
+  if (parameter.empty()) return written;
+  // All types are real: real(T) is T.
+  const std::string prefix = "real(";
+  const std::string name =
+      parameter.starts_with(prefix) ? parameter.substr(prefix.size(), parameter.size() - prefix.size() - 1) : parameter;
+  const auto& types = lowerer.frames.back().instance.types;
+  const auto found = types.find(name);
+  TDSL_CHECK(found != types.end(), "a type parameter is bound in every call");
+  return found->second;
+}
 
 Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
   const auto bad = [&](const std::string& message) {
@@ -55,10 +70,22 @@ Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name) {
 }
 
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind) {
-  if (type.dimensions.size() > 8)
-    lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
-  ir::Type result{type.scalar, {}, {}};
+  ir::Type result{element_type(lowerer, type.scalar, type.parameter), {}, {}};
+  const auto add_level = [&](bool sparse) {
+    result.format.levels.push_back(sparse ? ir::Format::Level::kSparse : ir::Format::Level::kDense);
+  };
   for (const ast::Dimension& d : type.dimensions) {
+    if (!d.extent) {
+      const auto& rest = lowerer.frames.back().instance.rest;
+      if (!rest)
+        lowerer.reports.fail(DiagnosticId::kBadDimension, d.range,
+                             "`...` stands for the dimensions of an argument: in a function whose parameters have it");
+      for (const ir::Extent& extent : *rest) {
+        result.shape.push_back(extent);
+        add_level(false);
+      }
+      continue;
+    }
     const std::string* name = bare_name(*d.extent);
     const bool is_new = name != nullptr && !lowerer.dimensions().contains(*name) &&
                         !is_scalar_variable(lowerer.graph, lowerer.names, *name);
@@ -66,19 +93,19 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
     result.shape.push_back(bound ? *bound : dimension_extent(lowerer, *d.extent));
     if (result.shape.back().constant())
       lowerer.shapes.require_not_negative(result.shape.back(), "this dimension", d.range);
+    // `sparse f64[n, m]`: marks all dimensions but the first, or the only one.
+    add_level(d.sparse || (type.sparse && (result.shape.size() > 1 || type.dimensions.size() == 1)));
   }
-  // `sparse f64[n, m]`: marks all dimensions but the first, or the only one.
-  for (std::size_t d = 0; d < type.dimensions.size(); ++d) {
-    const bool sparse = type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1));
-    result.format.levels.push_back(sparse ? ir::Format::Level::kSparse : ir::Format::Level::kDense);
-  }
+  if (result.shape.size() > 8)
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
   if (result.has_sparse()) lowerer.graph.note_sparse();
   lowerer.values.require_legal(result, "", type.range);
   return result;
 }
 
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type) {
-  for (std::size_t d = 0; d < written.dimensions.size(); ++d) {
+  const bool has_rest = std::ranges::any_of(written.dimensions, [](const ast::Dimension& d) { return !d.extent; });
+  for (std::size_t d = 0; !has_rest && d < written.dimensions.size(); ++d) {
     const SourceRange& range = written.dimensions[d].range;
     shapes.require_size(type.shape[d], "the size " + reports.source_text(range), range);
   }

@@ -1,5 +1,7 @@
 #include "frontend/lower/lowering.h"
 
+#include <numbers>
+
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 
@@ -51,6 +53,8 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
     t.range = range;
     return t;
   }
+  if (name == "pi" && !lone_subscript)
+    return scalar_tensor(ir::constant(Scalar::kF64, std::numbers::pi, range), Weak::kFloat);
   const std::string foreign = value_hint(name);
   if (lone_subscript && foreign.empty()) {
     lowerer.reports.fail(DiagnosticId::kUnboundIndex, range,
@@ -60,7 +64,9 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
   }
   std::vector<std::string> candidates = lowerer.names.visible();
   for (const auto& [other, d] : lowerer.dimensions()) candidates.push_back(other);
-  if (builtins().contains(name) && foreign.empty())
+  const bool is_function = builtins().contains(name) || lowerer.frames.back().instance.functions.contains(name) ||
+                           lowerer.declared.functions.contains(name);
+  if (is_function && foreign.empty())
     lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
                          "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
@@ -98,6 +104,10 @@ SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name) {
                              "; declare it with var");
   }
   if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
+  if (lowerer.names.is_captured(name.name))
+    lowerer.reports.fail(DiagnosticId::kImmutable, name.range,
+                         "`" + name.name + "` cannot be assigned in a lambda, which only reads the names around it",
+                         {{symbol->range, "declared here"}});
   if (symbol->kind == Symbol::Kind::kVar) return symbol;
   static const std::map<Symbol::Kind, std::string> kinds = {
       {Symbol::Kind::kLet, "declared with let; use var"},

@@ -21,16 +21,17 @@ struct Growth {
 /// Computes the growth of functions, once each.
 class GrowthFinder {
  public:
-  /// `called`: returns the function of the program with that name, or null.
-  explicit GrowthFinder(std::function<const ast::Function*(const std::string&)> called) : called_(std::move(called)) {}
+  /// `called`: returns the function of the program that the name denotes in a function's body, or null.
+  using Called = std::function<const ast::Function*(const ast::Function&, const std::string&)>;
+  explicit GrowthFinder(Called called) : called_(std::move(called)) {}
   /// The growth of `f`; finite for recursive functions.
   const Growth& of(const ast::Function& f);
 
  private:
   using Names = std::map<std::string, Growth>;
-  Growth of(const ast::Expr& e, const Names& names, std::size_t parameters);
+  Growth of(const ast::Function& f, const ast::Expr& e, const Names& names);
 
-  std::function<const ast::Function*(const std::string&)> called_;
+  Called called_;
   std::map<const ast::Function*, Growth> known_;
 };
 

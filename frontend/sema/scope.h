@@ -37,10 +37,10 @@ struct Symbol {
 };
 using SymbolRef = std::shared_ptr<Symbol>;
 
-/// Names of one block, function body or index statement. Lookup continues in outer scopes; from a function it finds
-/// only params there.
+/// Names of one block, function body, index statement or lambda. Lookup continues in outer scopes; from a function it
+/// finds only params there.
 struct Scope {
-  enum class Kind : std::uint8_t { kBlock, kFunction, kIndex };
+  enum class Kind : std::uint8_t { kBlock, kFunction, kIndex, kLambda };
   Kind kind = Kind::kBlock;
   Scope* outer = nullptr;
   std::map<std::string, SymbolRef> symbols;

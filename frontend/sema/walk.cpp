@@ -71,12 +71,17 @@ class AssignedNames {
 
 void collect_free(const ast::Expr& e, std::set<std::string>& bound,
                   const std::function<bool(const std::string&)>& in_scope, std::vector<ast::Identifier>& found) {
+  if (std::holds_alternative<ast::Lambda>(e.node)) return;  // its free subscripts are its own
   const auto below = [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); };
   if (const auto* subscript = std::get_if<ast::Subscript>(&e.node)) {
     below(*subscript->base);
+    const bool slices = std::ranges::any_of(subscript->items, [](const ast::SubscriptItem& item) {
+      return !std::holds_alternative<ast::IndexSubscript>(item.node);
+    });
     for (const ast::SubscriptItem& item : subscript->items) {
       const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
       const std::string* name = index != nullptr ? bare_name(*index->value) : nullptr;
+      if (name != nullptr && slices && *name == "newaxis") continue;
       if (name != nullptr && !bound.contains(*name) && !in_scope(*name)) {
         bound.insert(*name);
         found.push_back({*name, index->value->range});
@@ -96,6 +101,10 @@ void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vect
     if (!bound.contains(name->name)) found.push_back({name->name, e.range});
   } else if (const auto* reduction = std::get_if<ast::Reduction>(&e.node)) {
     visit_reduction(*reduction, bound, below);
+  } else if (const auto* lambda = std::get_if<ast::Lambda>(&e.node)) {
+    std::set<std::string> inside = bound;
+    inside.merge(names_of(*lambda->function));
+    for_each_child(e, [&](const ast::Expr& part) { collect_unbound(part, inside, found); });
   } else {
     for_each_child(e, below);
   }
@@ -104,7 +113,11 @@ void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vect
 }  // namespace
 
 void for_each_child(const ast::Expr& e, const ExprVisitor& f) {
-  std::visit(SyntaxParts([&f](const ast::Expr& child) { f(child); }), e.node);
+  // The block of a lambda: the expressions of its statements.
+  const std::function<void(const ast::Block&)> block = [&](const ast::Block& b) {
+    for (const ast::StmtPtr& s : b.statements) visit_statement(*s, f, block);
+  };
+  std::visit(SyntaxParts(ir::Overload{f, block}), e.node);
 }
 
 void for_each_expr(const ast::Expr& e, const ExprVisitor& f) {
@@ -147,9 +160,12 @@ namespace {
 /// Collects the names that a function's body declares or binds.
 class DeclaredNames {
  public:
-  explicit DeclaredNames(std::set<std::string>& names) : names_(names) {}
+  DeclaredNames(std::set<std::string>& names, const IsName& is_outside) : names_(names), is_outside_(is_outside) {}
 
   void type(const std::optional<ast::TypeExpr>& t) {
+    visit_parts(t, [this](const ast::Expr& e) { all_names(e); });
+  }
+  void type(const ast::FunctionType& t) {
     visit_parts(t, [this](const ast::Expr& e) { all_names(e); });
   }
   void block(const ast::Block& b) {
@@ -158,9 +174,7 @@ class DeclaredNames {
   /// Index variables of reductions, and bare subscripts that `return` may leave free.
   void expression(const ast::Expr& e) {
     indices(e);
-    for (const ast::Identifier& name : free_subscript_names(e, [](const std::string&) { return false; })) {
-      names_.insert(name.name);
-    }
+    for (const ast::Identifier& name : free_subscript_names(e, is_outside_)) names_.insert(name.name);
   }
   void suffixes(const ast::Suffixes& s) {
     if (!s.loop) return;
@@ -170,6 +184,8 @@ class DeclaredNames {
  private:
   void indices(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
+      if (const auto* lambda = std::get_if<ast::Lambda>(&part.node))
+        names_.merge(names_of(*lambda->function, is_outside_));
       const auto* r = std::get_if<ast::Reduction>(&part.node);
       if (r == nullptr) return;
       for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
@@ -205,16 +221,18 @@ class DeclaredNames {
   }
 
   std::set<std::string>& names_;
+  const IsName& is_outside_;
 };
 
 }  // namespace
 
-std::set<std::string> names_of(const ast::Function& f) {
+std::set<std::string> names_of(const ast::Function& f, const IsName& is_outside) {
   std::set<std::string> names;
-  DeclaredNames declared(names);
+  DeclaredNames declared(names, is_outside);
   for (const ast::FunctionParameter& p : f.parameters) {
     names.insert(p.name.name);
     declared.type(p.type);
+    if (p.function) declared.type(*p.function);
   }
   match(
       f.body, [&](const ast::ExprPtr& e) { declared.expression(*e); }, [&](const ast::Block& b) { declared.block(b); });
@@ -225,6 +243,11 @@ void for_each_expr(const ast::Function& function, const ExprVisitor& f) {
   match(
       function.body, [&](const ast::ExprPtr& e) { for_each_expr(*e, f); },
       [&](const ast::Block& b) { for_each_expr(b, f); });
+}
+
+bool has_function_parameter(const ast::Function& f, const std::string& name) {
+  return std::ranges::any_of(
+      f.parameters, [&](const ast::FunctionParameter& p) { return p.function.has_value() && p.name.name == name; });
 }
 
 const std::string* bare_name(const ast::Expr& e) {

@@ -10,6 +10,7 @@
 namespace tdsl::frontend {
 
 using ExprVisitor = std::function<void(const ast::Expr&)>;
+using IsName = std::function<bool(const std::string&)>;
 
 /// Calls `f` on every direct subexpression, in source order.
 void for_each_child(const ast::Expr& e, const ExprVisitor& f);
@@ -32,10 +33,15 @@ void for_each_expr(const ast::Block& b, const ExprVisitor& f);
 [[nodiscard]] std::vector<ast::Identifier> unbound_names(const ast::Expr& e);
 
 /// Every name that the function declares or binds: parameters, dimensions of types, variables, index variables, free
-/// subscripts. Apart from these, only params are visible in its body.
-[[nodiscard]] std::set<std::string> names_of(const ast::Function& f);
+/// subscripts. Apart from these, only params are visible in its body. In a lambda, subscripts `is_outside` are not
+/// free.
+[[nodiscard]] std::set<std::string> names_of(
+    const ast::Function& f, const IsName& is_outside = [](const std::string&) { return false; });
 /// Calls `f` on every expression of the function's body.
 void for_each_expr(const ast::Function& function, const ExprVisitor& f);
+
+/// True if the function has a parameter of function type with that name.
+[[nodiscard]] bool has_function_parameter(const ast::Function& f, const std::string& name);
 
 /// The name if `e` is a bare name, possibly in parentheses, else null.
 [[nodiscard]] const std::string* bare_name(const ast::Expr& e);

@@ -21,6 +21,7 @@ using ir::SourceRange;
 
 struct Expr;
 struct Stmt;
+struct Function;
 using ExprPtr = std::shared_ptr<const Expr>;
 using StmtPtr = std::shared_ptr<const Stmt>;
 
@@ -102,10 +103,11 @@ struct Conditional {
   ExprPtr else_value;
 };
 
-/// `f64(x)`: a scalar type used as a function.
+/// `f64(x)`, `T(x)`: a scalar type used as a function.
 struct Cast {
   ir::Scalar type = ir::Scalar::kF64;
   ExprPtr operand;
+  std::string parameter = {};  ///< a type parameter in place of `type`, else empty
 };
 
 /// One argument of a call: `x`, or `axis=0`, `axis=(0, 1)`, `keepdims=true` (with a name).
@@ -113,6 +115,11 @@ struct Argument {
   std::optional<Identifier> name;
   ExprPtr value;  ///< may be a `Tuple` or `StringLiteral`
   SourceRange range;
+};
+
+/// `fn(t, y) = -k * y`, `fn(y) { … }`: an argument or the default value of a parameter. The function has no name.
+struct Lambda {
+  std::shared_ptr<const Function> function;
 };
 
 /// `f(a, b, axis=0)`; also `where(c, a, b)` and `sparse(A)`, whose callees are the names `where` and `sparse`.
@@ -138,10 +145,13 @@ struct SliceSubscript {
   ExprPtr step;
 };
 
+/// `...`: all dimensions that have no subscript of their own.
+struct EllipsisSubscript {};
+
 /// One subscript between the brackets of `A[…]`.
 struct SubscriptItem {
   SourceRange range;
-  std::variant<IndexSubscript, SliceSubscript> node;
+  std::variant<IndexSubscript, SliceSubscript, EllipsisSubscript> node;
 };
 
 /// `A[i, 1:3]`, `(A @ B)[i, j]`.
@@ -177,8 +187,13 @@ struct Reduction {
   ExprPtr body;
 };
 
+/// `[1.0, 2.0]`, `[[1, 2], [3, 4]]`, `[a, b]`. At least one element.
+struct ArrayLiteral {
+  std::vector<ExprPtr> elements;
+};
+
 using ExprNode = std::variant<IntegerLiteral, FloatLiteral, BoolLiteral, StringLiteral, Name, Unary, Binary, Transpose,
-                              Conditional, Cast, Call, Tuple, Subscript, Reduction>;
+                              Conditional, Cast, Call, Tuple, Subscript, Reduction, ArrayLiteral, Lambda>;
 
 /// An expression. `range` includes enclosing parentheses, whose number is `parentheses` (the printer emits only
 /// necessary ones). `depth` is 1 for a leaf, else one more than the deepest child.
@@ -191,7 +206,8 @@ struct Expr {
 
 // --- Types ---------------------------------------------------------------------------------------------------------
 
-/// One dimension of a type: `n + 1`, `sparse m`. `extent` uses only literals, names, unary minus and `+ - * / %`.
+/// One dimension of a type: `n + 1`, `sparse m`. `extent` uses only literals, names, unary minus and `+ - * / %`; it is
+/// null for `...`, which stands for any number of dimensions.
 struct Dimension {
   ExprPtr extent;
   bool sparse = false;
@@ -202,6 +218,7 @@ struct Dimension {
 /// `dimensions` are as written (the prefix does not set them).
 struct TypeExpr {
   ir::Scalar scalar = ir::Scalar::kF64;
+  std::string parameter;  ///< the type parameter `T` of the function, or `real(T)`, in place of `scalar`; else empty
   bool sparse = false;
   std::vector<Dimension> dimensions;
   SourceRange range;
@@ -372,19 +389,36 @@ struct Return {
   Suffixes suffixes;
 };
 
-/// `x` (a scalar: inlined) or `X: f64[n, m]`.
+/// `fn(f64, T[...]) -> T[...]`: the type of a parameter that is a function.
+struct FunctionType {
+  std::vector<TypeExpr> parameters;
+  std::vector<TypeExpr> results;
+  SourceRange range;
+};
+
+/// `x` (a scalar: inlined), `X: f64[n, m]`, `h: f64 = 1.0`, `f: fn(f64) -> f64`, `levels: literal i64`.
 struct FunctionParameter {
   Identifier name;
   std::optional<TypeExpr> type;
+  std::optional<FunctionType> function = {};  ///< in place of `type`
+  bool is_literal = false;                    ///< the argument is known at compile time
+  ExprPtr default_value = nullptr;            ///< may be a `Lambda`; null if the argument is required
+};
+
+/// `T` or `T: float` in `fn axpy[T: float](…)`.
+struct TypeParameter {
+  Identifier name;
+  std::optional<Identifier> bound;
 };
 
 /// `fn f(x) = e;` (body is an expression) or `fn f(X: f64[n]) -> f64 { … }`. `results` is empty if omitted; two or more
-/// form a tuple.
+/// form a tuple. The name of a lambda is `fn`.
 struct Function {
   Identifier name;
   std::vector<FunctionParameter> parameters;
   std::vector<TypeExpr> results;
   std::variant<ExprPtr, Block> body;
+  std::vector<TypeParameter> type_parameters = {};
 };
 
 /// `monoid m(a: f64, b: f64) { identity = e; combine = e; }`. Both expressions are set.
@@ -448,8 +482,13 @@ struct Storage {
   IndexMap from;                 ///< stored to logical
 };
 
+/// `break;` or `continue;` of the innermost loop.
+struct Leave {
+  bool ends_loop = false;  ///< `break`
+};
+
 using StmtNode = std::variant<Import, Param, Input, Output, Let, TupleLet, Assign, TupleAssign, For, While, If, Print,
-                              Assert, Return, Function, Monoid, Extern, Storage>;
+                              Assert, Return, Leave, Function, Monoid, Extern, Storage>;
 
 /// A statement or declaration. The parser guarantees that `Import`, `Param`, `Input`, `Output`, `Function`, `Monoid`,
 /// `Extern` and `Storage` occur at top level only, and `Return` only in function bodies (its position there is

@@ -14,7 +14,7 @@ namespace tdsl::frontend {
 /// A subscript as parsed, or an item of a reduction's index list, since `sum[k in a..b](…)` and `A[k]` start alike.
 /// `range` covers the whole item.
 struct SubscriptDraft {
-  std::variant<ast::IndexSubscript, ast::SliceSubscript, ast::ReductionIndex> node;
+  std::variant<ast::IndexSubscript, ast::SliceSubscript, ast::EllipsisSubscript, ast::ReductionIndex> node;
   ast::ExprPtr guard;  ///< null if omitted
   SourceRange range;
 };
@@ -31,6 +31,7 @@ struct SignatureDraft {
   ast::Identifier name;
   std::vector<ast::FunctionParameter> parameters;
   std::vector<ast::TypeExpr> results;
+  std::vector<ast::TypeParameter> type_parameters = {};
 };
 
 /// `name = value;` in a monoid; the value is null if the field was reported.
@@ -66,10 +67,16 @@ class AstBuilder {
                            const SourceRange& range);
   ast::ExprPtr parenthesised(const ast::ExprPtr& inner, const SourceRange& range);
   ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
-  /// The named element type; reports the reserved names.
+  ast::ExprPtr array(std::vector<ast::ExprPtr> elements, const SourceRange& range);
+  /// The named element type, f64 for a type parameter; reports types that are not supported.
   ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
+  ast::TypeParameter type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound);
+  /// The list of a function: distinct names that are not types.
+  std::vector<ast::TypeParameter> type_parameters(std::vector<ast::TypeParameter> list);
   ast::ExprPtr cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range);
   ast::ExprPtr call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range);
+  ast::ExprPtr lambda(std::vector<ast::FunctionParameter> parameters, std::variant<ast::ExprPtr, ast::Block> body,
+                      const SourceRange& word, const SourceRange& range);
 
   PostfixDraft postfix(ast::ExprPtr primary);
   PostfixDraft subscripted(PostfixDraft base, std::vector<SubscriptDraft> items, const SourceRange& range);

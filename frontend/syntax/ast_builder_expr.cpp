@@ -2,6 +2,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
@@ -120,9 +121,31 @@ ast::ExprPtr AstBuilder::tuple(std::vector<ast::ExprPtr> elements, const SourceR
   return make(ast::Tuple{std::move(elements)}, range);
 }
 
+ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceRange& range) {
+  constexpr std::size_t kMostElements = 65'536;
+  if (elements.empty() || elements.size() > kMostElements) {
+    sink_.error(DiagnosticId::kBadArgument, range,
+                elements.empty() ? "an array literal has at least one element; write zeros(0)"
+                                 : "an array literal has at most 65536 elements; read longer tensors from a file");
+    return placeholder(range);
+  }
+  return make(ast::ArrayLiteral{std::move(elements)}, range);
+}
+
+namespace {
+
+/// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
+std::string type_parameter_named(const std::string& word) {
+  const bool is_complex = word == "c64" || word == "c128";
+  return is_complex || rt::element_type_named(word) ? "" : word;
+}
+
+}  // namespace
+
 ir::Scalar AstBuilder::scalar_type(const std::string& name, const SourceRange& range) {
   const auto type = rt::element_type_named(name);
-  if (!type) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
+  const bool is_complex = name == "c64" || name == "c128";
+  if (is_complex) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
   return type.value_or(ir::Scalar::kF64);
 }
 
@@ -133,7 +156,7 @@ ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument
     return placeholder(range);
   }
   check_arguments({type, range}, arguments);
-  return make(ast::Cast{scalar, arguments.front().value}, range);
+  return make(ast::Cast{scalar, arguments.front().value, type_parameter_named(type)}, range);
 }
 
 void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
@@ -166,6 +189,32 @@ void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vecto
 ast::ExprPtr AstBuilder::call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range) {
   check_arguments(callee, arguments);
   return make(ast::Call{std::move(callee), std::move(arguments)}, range);
+}
+
+ast::ExprPtr AstBuilder::lambda(std::vector<ast::FunctionParameter> parameters,
+                                std::variant<ast::ExprPtr, ast::Block> body, const SourceRange& word,
+                                const SourceRange& range) {
+  ast::Function function{{"fn", word}, std::move(parameters), {}, std::move(body)};
+  return make(ast::Lambda{std::make_shared<const ast::Function>(std::move(function))}, range);
+}
+
+ast::TypeParameter AstBuilder::type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound) {
+  if (bound && bound->name != "float" && bound->name != "real" && bound->name != "number")
+    sink_.error(DiagnosticId::kBadArgument, bound->range,
+                "`" + bound->name + "` bounds no type parameter; the bounds are `float`, `real` and `number`");
+  return {std::move(name), std::move(bound)};
+}
+
+std::vector<ast::TypeParameter> AstBuilder::type_parameters(std::vector<ast::TypeParameter> list) {
+  std::set<std::string> names;
+  for (const ast::TypeParameter& t : list) {
+    if (type_parameter_named(t.name.name).empty())
+      sink_.error(DiagnosticId::kBadArgument, t.name.range,
+                  "`" + t.name.name + "` is a type; the name of a type parameter must be new");
+    if (!names.insert(t.name.name).second)
+      sink_.error(DiagnosticId::kRedeclaration, t.name.range, "`" + t.name.name + "` is declared twice");
+  }
+  return list;
 }
 
 PostfixDraft AstBuilder::postfix(ast::ExprPtr primary) {
@@ -254,6 +303,8 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
       items.push_back({draft.range, ast::IndexSubscript{placeholder(draft.range)}});
     } else if (auto* slice = std::get_if<ast::SliceSubscript>(&draft.node)) {
       items.push_back({draft.range, std::move(*slice)});
+    } else if (std::holds_alternative<ast::EllipsisSubscript>(draft.node)) {
+      items.push_back({draft.range, ast::EllipsisSubscript{}});
     } else {
       items.push_back({draft.range, std::move(std::get<ast::IndexSubscript>(draft.node))});
     }
@@ -263,7 +314,7 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
-  return {scalar_type(scalar, range), sparse, std::move(dimensions), range};
+  return {scalar_type(scalar, range), type_parameter_named(scalar), sparse, std::move(dimensions), range};
 }
 
 }  // namespace tdsl::frontend

@@ -33,6 +33,7 @@ struct TopLevelWord {
   std::string_view operator()(const ast::Print&) const { return {}; }
   std::string_view operator()(const ast::Assert&) const { return {}; }
   std::string_view operator()(const ast::Return&) const { return {}; }
+  std::string_view operator()(const ast::Leave&) const { return {}; }
 };
 
 bool touches(const SourceRange& left, const SourceRange& right) {
@@ -190,12 +191,9 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
   if (call != nullptr && expr->parentheses == 0 && call->callee.name == "print") { return print(*call, range); }
   if (call != nullptr && expr->parentheses == 0 && call->callee.name == "assert") { return assertion(*call, range); }
   if (const auto* name = std::get_if<ast::Name>(&expr->node)) {
-    const std::string instead = name->name == "break"      ? "use while with a condition"
-                                : name->name == "continue" ? "put what follows into an `if`"
-                                : name->name == "pass"     ? "an empty block is written `{ }`"
-                                                           : "";
-    if (!instead.empty()) {
-      sink_.error(DiagnosticId::kSyntaxError, expr_range, "there is no " + quoted(name->name) + "; " + instead);
+    if (name->name == "break" || name->name == "continue") return statement(ast::Leave{name->name == "break"}, range);
+    if (name->name == "pass") {
+      sink_.error(DiagnosticId::kSyntaxError, expr_range, "there is no `pass`; an empty block is written `{ }`");
       return nullptr;
     }
   }

@@ -33,7 +33,10 @@ class SyntaxParts {
   void add(const ast::StorageAnnotation& storage) { add(storage.arguments); }
   void add(const ast::WhereSuffix& where) { add(where.condition); }
   void add(const ast::ForSuffix& loop) { add(loop.ranges); }
-  void add(const ast::FunctionParameter& parameter) { add(parameter.type); }
+  void add(const ast::FunctionType& type) { add(type.parameters), add(type.results); }
+  void add(const ast::FunctionParameter& parameter) {
+    add(parameter.type), add(parameter.function), add(parameter.default_value);
+  }
   void add(const ast::KernelParameter& parameter) { add(parameter.type); }
   void add(const ast::IfArm& arm) { add(arm.condition), add(arm.body); }
   void add(const ast::Target& target) { add(target.subscripts); }
@@ -65,6 +68,8 @@ class SyntaxParts {
   void operator()(const ast::IndexSubscript& node) { add(node.value); }
   void operator()(const ast::SliceSubscript& node) { add(node.start), add(node.stop), add(node.step); }
 
+  void operator()(const ast::EllipsisSubscript&) {}
+
   void operator()(const ast::IntegerLiteral&) {}
   void operator()(const ast::FloatLiteral&) {}
   void operator()(const ast::BoolLiteral&) {}
@@ -78,6 +83,12 @@ class SyntaxParts {
   void operator()(const ast::Call& node) { add(node.arguments); }
   void operator()(const ast::Tuple& node) { add(node.elements); }
   void operator()(const ast::Subscript& node) { add(node.base), add(node.items); }
+  void operator()(const ast::ArrayLiteral& node) { add(node.elements); }
+  /// The bodies of lambdas belong to the expression around them.
+  void operator()(const ast::Lambda& node) {
+    add(node.function->parameters);
+    std::visit([this](const auto& body) { add(body); }, node.function->body);
+  }
   void operator()(const ast::Reduction& node) { add(node.indices), add(node.guard), add(node.body); }
 
   void operator()(const ast::Import&) {}
@@ -97,6 +108,7 @@ class SyntaxParts {
   void operator()(const ast::Print& node) { add(node.items); }
   void operator()(const ast::Assert& node) { add(node.condition); }
   void operator()(const ast::Return& node) { add(node.value), add(node.suffixes); }
+  void operator()(const ast::Leave&) {}
   void operator()(const ast::Function& node) {
     if (!every_) return;
     add(node.parameters), add(node.results);

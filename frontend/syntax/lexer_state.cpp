@@ -8,6 +8,7 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/hints/text_direction.h"
+#include "frontend/syntax/type_words.h"
 #include "frontend_parser.hpp"
 #include "runtime/base/nearest_name.h"
 #include "runtime/types.h"
@@ -51,7 +52,7 @@ const std::map<std::string, int, std::less<>>& symbols() {
       {"[", Kind::TOK_LEFT_BRACKET}, {"]", Kind::TOK_RIGHT_BRACKET}, {"{", Kind::TOK_LEFT_BRACE},
       {"}", Kind::TOK_RIGHT_BRACE},  {",", Kind::TOK_COMMA},         {";", Kind::TOK_SEMICOLON},
       {":", Kind::TOK_COLON},        {".", Kind::TOK_DOT},           {"..", Kind::TOK_DOT_DOT},
-      {"->", Kind::TOK_ARROW},
+      {"->", Kind::TOK_ARROW},       {"...", Kind::TOK_ELLIPSIS},
   };
   return table;
 }
@@ -331,7 +332,9 @@ TokenizedFile LexerState::finish() {
 TokenizedFile tokenize(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink) {
   LexerState state(sources, file, sink);
   state.scan(sources.text(file));
-  return state.finish();
+  TokenizedFile tokenized = state.finish();
+  mark_type_words(tokenized.tokens);
+  return tokenized;
 }
 
 bool is_reserved_word(const Token& token) {

@@ -9,8 +9,8 @@
 namespace tdsl::frontend {
 
 /// Parses one file of `sources`. Lexical and syntax errors go to `sink`; the result is then empty, so later phases see
-/// complete programs only. Does not load imports.
+/// complete programs only. Does not load imports. With `place`, everything in the file has this range.
 [[nodiscard]] std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file,
-                                                    DiagnosticSink& sink);
+                                                    DiagnosticSink& sink, const SourceRange* place = nullptr);
 
 }  // namespace tdsl::frontend

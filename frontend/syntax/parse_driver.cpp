@@ -123,14 +123,19 @@ GeneratedParser::symbol_type yylex(ParseDriver& driver) {
     case Kind::TOK_TYPE:
     case Kind::TOK_BY:
     case Kind::TOK_OUT:
-    case Kind::TOK_KERNEL: return {token.kind, token.text, token.range};
+    case Kind::TOK_KERNEL:
+    case Kind::TOK_LITERAL: return {token.kind, token.text, token.range};
     default: return {token.kind, token.range};
   }
 }
 
-std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink) {
+std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
+                                      const SourceRange* place) {
   const std::size_t errors_before = sink.error_count();
   TokenizedFile tokenized = tokenize(sources, file, sink);
+  if (place != nullptr) {
+    for (Token& token : tokenized.tokens) token.range = *place;
+  }
   report_foreign_blocks(tokenized, sink);
   for (int repairs = 0;; ++repairs) {
     DiagnosticSink run_sink;

@@ -60,7 +60,7 @@ List append(List list, Item item) {
 
 %token END 0 "the end of the file"
 %token <std::string> NAME "a name" INTEGER "an integer" FLOAT "a number" STRING "a string" TYPE "a type"
-%token <std::string> BY "by" OUT "out" KERNEL "kernel"
+%token <std::string> BY "by" OUT "out" KERNEL "kernel" LITERAL "literal"
 %token LET "let" VAR "var" PARAM "param" INPUT "input" OUTPUT "output" IMPORT "import"
        FN "fn" RETURN "return" MONOID "monoid"
        EXTERN "extern" STORAGE "storage" TILE "tile" FOR "for" IN "in" WHILE "while" IF "if" THEN "then" ELSE "else"
@@ -69,7 +69,7 @@ List append(List list, Item item) {
        EQUAL "==" NOT_EQUAL "!=" LESS "<" LESS_EQUAL "<=" GREATER ">" GREATER_EQUAL ">=" AND "&&" OR "||"
        ASSIGN "=" ADD_ASSIGN "+=" SUB_ASSIGN "-=" MUL_ASSIGN "*=" DIV_ASSIGN "/="
        LEFT_PAREN "(" RIGHT_PAREN ")" LEFT_BRACKET "[" RIGHT_BRACKET "]" LEFT_BRACE "{" RIGHT_BRACE "}"
-       COMMA "," SEMICOLON ";" COLON ":" DOT "." DOT_DOT ".." ARROW "->"
+       COMMA "," SEMICOLON ";" COLON ":" DOT "." DOT_DOT ".." ELLIPSIS "..." ARROW "->"
 
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
@@ -84,7 +84,7 @@ List append(List list, Item item) {
 %type <ast::Argument> argument
 %type <std::vector<ast::Argument>> arguments argument_list
 %type <ast::TypeExpr> type
-%type <std::vector<ast::TypeExpr>> types results
+%type <std::vector<ast::TypeExpr>> types optional_types results required_results
 %type <ast::Dimension> dimension
 %type <std::vector<ast::Dimension>> dimensions
 %type <ast::Annotations> annotations
@@ -101,6 +101,10 @@ List append(List list, Item item) {
 %type <ast::If> if_chain
 %type <SignatureDraft> signature
 %type <ast::FunctionParameter> parameter
+%type <ast::ExprPtr> lambda default_value
+%type <ast::FunctionType> function_type
+%type <ast::TypeParameter> type_parameter
+%type <std::vector<ast::TypeParameter>> type_parameters type_parameter_list
 %type <std::vector<ast::FunctionParameter>> parameters parameter_list
 %type <ast::KernelParameter> kernel_parameter
 %type <std::vector<ast::KernelParameter>> kernel_parameters
@@ -166,10 +170,12 @@ statement:
                                                     $$ = BUILD.statement(std::move(chain), @$); }
 | "fn" signature block                            { auto s = $2;
                                                     $$ = BUILD.statement(
-                                                        ast::Function{s.name, s.parameters, s.results, $3}, @$); }
+                                                        ast::Function{s.name, s.parameters, s.results, $3, s.type_parameters},
+                                                        @$); }
 | "fn" signature "=" expr ";"                     { auto s = $2;
                                                     $$ = BUILD.statement(
-                                                        ast::Function{s.name, s.parameters, s.results, $4}, @$); }
+                                                        ast::Function{s.name, s.parameters, s.results, $4, s.type_parameters},
+                                                        @$); }
 | "fn" error block                                { yyerrok; }
 | "fn" error ";"                                  { yyerrok; }
 | "monoid" signature "{" monoid_fields "}"        { $$ = BUILD.monoid($2, $4, @$); }
@@ -276,6 +282,7 @@ dimensions:
 
 dimension:
   extent                                          { $$ = {$1, false, @$}; }
+| "..."                                           { $$ = {nullptr, false, @$}; }
 | "sparse" extent                                 { $$ = {$2, true, @$}; }
 ;
 
@@ -385,6 +392,9 @@ primary:
 | TYPE "(" arguments ")"                          { $$ = BUILD.cast($1, $3, @$); }
 | "where" "(" arguments ")"                       { $$ = BUILD.call({"where", @1}, $3, @$); }
 | "sparse" "(" arguments ")"                      { $$ = BUILD.call({"sparse", @1}, $3, @$); }
+| "tile" "(" arguments ")"                        { $$ = BUILD.call({"tile", @1}, $3, @$); }
+| "[" exprs "]"                                   { $$ = BUILD.array($2, @$); }
+| "[" "]"                                         { $$ = BUILD.array({}, @$); }
 ;
 
 arguments: %empty { } | argument_list             { $$ = $1; };
@@ -396,6 +406,8 @@ argument_list:
 
 argument:
   expr                                            { $$ = {{}, $1, @$}; }
+| lambda                                          { $$ = {{}, $1, @$}; }
+| identifier "=" lambda                           { $$ = {$1, $3, @$}; }
 | STRING                                          { $$ = {{}, BUILD.string($1, @1), @$}; }
 | identifier "=" value                            { $$ = {$1, $3, @$}; }
 ;
@@ -410,6 +422,7 @@ subscript:
 | optional_expr ":" optional_expr                 { $$ = {ast::SliceSubscript{$1, $3, nullptr}, nullptr, @$}; }
 | optional_expr ":" optional_expr ":" optional_expr
                                                   { $$ = {ast::SliceSubscript{$1, $3, $5}, nullptr, @$}; }
+| "..."                                           { $$ = {ast::EllipsisSubscript{}, nullptr, @$}; }
 | identifier "where" expr                         { $$ = {
                                                       ast::ReductionIndex{$1, nullptr, nullptr, nullptr, @1}, $3, @$}; }
 | range                                           { auto r = $1;
@@ -422,13 +435,38 @@ subscript:
 
 /* --- functions, monoids, extern, storage -------------------------------------------------------------------------- */
 
-signature: identifier "(" parameters ")" results  { $$ = {$1, $3, $5}; };
+signature: identifier type_parameters "(" parameters ")" results  { $$ = {$1, $4, $6, $2}; };
 
-results:
-  %empty                                          { }
-| "->" type                                       { $$.push_back($2); }
+type_parameters: %empty { } | "[" type_parameter_list "]"  { $$ = BUILD.type_parameters($2); };
+
+type_parameter_list:
+  type_parameter                                  { $$.push_back($1); }
+| type_parameter_list "," type_parameter          { $$ = append($1, $3); }
+;
+
+type_parameter:
+  TYPE                                            { $$ = BUILD.type_parameter({$1, @1}, {}); }
+| TYPE ":" identifier                             { $$ = BUILD.type_parameter({$1, @1}, $3); }
+;
+
+results: %empty { } | required_results            { $$ = $1; };
+
+required_results:
+  "->" type                                       { $$.push_back($2); }
 | "->" "(" types ")"                              { $$ = $3; }
 ;
+
+function_type: "fn" "(" optional_types ")" required_results
+                                                  { $$ = {$3, $5, @$}; };
+
+optional_types: %empty { } | types                { $$ = $1; };
+
+lambda:
+  "fn" "(" parameters ")" "=" expr                { $$ = BUILD.lambda($3, $6, @1, @$); }
+| "fn" "(" parameters ")" block                   { $$ = BUILD.lambda($3, $5, @1, @$); }
+;
+
+default_value: %empty { } | "=" expr { $$ = $2; } | "=" lambda { $$ = $2; };
 
 parameters: %empty { } | parameter_list           { $$ = $1; };
 
@@ -438,8 +476,10 @@ parameter_list:
 ;
 
 parameter:
-  identifier                                      { $$ = {$1, {}}; }
-| identifier ":" type                             { $$ = {$1, $3}; }
+  identifier default_value                        { $$ = {$1, {}, {}, false, $2}; }
+| identifier ":" type default_value               { $$ = {$1, $3, {}, false, $4}; }
+| identifier ":" "literal" type default_value     { $$ = {$1, $4, {}, true, $5}; }
+| identifier ":" function_type default_value      { $$ = {$1, {}, $3, false, $4}; }
 ;
 
 monoid_fields:

@@ -64,6 +64,10 @@ class RearrangedParts {
       at = {form->terms[0].label, *factor, form->constant};
       return true;
     }
+    if (const std::optional<ValueId> index = index_vector(e, type_)) {
+      at = {bare_label(std::get<Read>(e->op).subscripts[0]), 1, {}, false, index, extent};
+      return true;
+    }
     const std::optional<Periodic> p = periodic_of(e, compute_.out, hoist_);
     if (!p || !(p->extent == extent) || !(compute_.out[static_cast<std::size_t>(p->label)].end == extent)) return false;
     at = {p->label, 1, p->constant, true};
@@ -132,7 +136,7 @@ bool at_least(const Extent& a, std::int64_t least) {
 /// True if the subscript is within 0..extent over the index variables' ranges.
 bool is_inside(const Rearranged::Subscript& s, const Extent& extent, const Label& label,
                const Rearranged::Range& range) {
-  if (s.around) return true;
+  if (s.around || s.index) return true;  // elements of an index vector are checked where they are used
   std::vector<Extent> first = range.from, last;
   first.push_back(label.begin);
   for (const Extent& to : range.to) last.push_back(to - Extent(1));
@@ -152,13 +156,23 @@ std::optional<std::vector<Rearranged>> rearrangement(const Compute& compute,
   return only_places(compute) ? RearrangedParts(compute, type, hoist).run() : std::nullopt;
 }
 
+std::optional<ValueId> index_vector(const Expr& subscript, const std::function<const Type&(ValueId)>& type) {
+  const auto* r = std::get_if<Read>(&subscript->op);
+  if (r == nullptr || r->subscripts.size() != 1 || bare_label(r->subscripts[0]) < 0) return std::nullopt;
+  const Type& vector = type(r->tensor);
+  return vector.scalar == Scalar::kI64 && !vector.has_sparse() ? std::optional(r->tensor) : std::nullopt;
+}
+
 std::optional<std::vector<Rearranged>> rearrangement(const Program& program, const Compute& compute) {
   const auto type = [&](ValueId v) -> const Type& { return program.type(v); };
   auto parts = rearrangement(compute, type, read_scalar);
   for (const Rearranged& part : parts ? *parts : std::vector<Rearranged>{}) {
-    for (std::size_t d = 0; d < 2 && part.guarded; ++d) {
+    for (std::size_t d = 0; d < 2; ++d) {
       const auto label = static_cast<std::size_t>(part.at[d].label);
-      if (!is_inside(part.at[d], program.type(part.tensor).shape[d], compute.out[label], part.range[label]))
+      const std::optional<ValueId>& index = part.at[d].index;
+      if (index && !(program.type(*index).shape[0] == compute.out[label].end)) return std::nullopt;
+      if (part.guarded &&
+          !is_inside(part.at[d], program.type(part.tensor).shape[d], compute.out[label], part.range[label]))
         return std::nullopt;
     }
   }

@@ -55,7 +55,24 @@ Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
 /// True if the operator maps 0 to 0.
 bool keeps_zero(UnaryOp op) {
   using enum UnaryOp;
-  return op != kNot && op != kExp && op != kLog && op != kCos && op != kSigmoid;
+  switch (op) {
+    case kNot:
+    case kExp:
+    case kLog:
+    case kCos:
+    case kAcos:
+    case kCosh:
+    case kAcosh:
+    case kLog2:
+    case kLog10:
+    case kExp2:
+    case kErfc:
+    case kGamma:
+    case kLgamma:
+    case kDigamma:
+    case kSigmoid: return false;
+    default: return true;
+  }
 }
 
 bool is_positive_constant(const Expr& e) {

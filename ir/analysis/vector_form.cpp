@@ -17,7 +17,7 @@ bool has_vector_form(const ExprNode& node) {
   }
   if (const auto* b = std::get_if<Binary>(&node.op)) {
     using enum BinaryOp;
-    return is_square(*b) || (b->op != kRem && b->op != kPow && b->op != kMod &&
+    return is_square(*b) || (b->op != kRem && b->op != kPow && b->op != kMod && !is_library_function(b->op) &&
                              ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
   }
   return !std::holds_alternative<Apply>(node.op);

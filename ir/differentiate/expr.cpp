@@ -17,6 +17,7 @@ bool is_step(UnaryOp op) {
   switch (op) {
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
+    case UnaryOp::kTrunc:
     case UnaryOp::kRound:
     case UnaryOp::kSign:
     case UnaryOp::kNot:
@@ -60,7 +61,8 @@ bool ExprDerivative::depends(const Expr& e) {
       [&](const Unary& u) { return !is_step(u.op) && depends(u.operand); },
       [&](const Binary& b) {
         const bool left = depends(b.left);
-        return depends(b.right) || left;
+        // Only the sign of copysign's second operand counts.
+        return (b.op != BinaryOp::kCopysign && depends(b.right)) || left;
       },
       [&](const Select& s) {
         const bool taken = depends(s.when_true);
@@ -144,12 +146,34 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
       times(product_of(float_constant(type, 2.0 * std::numbers::inv_sqrtpi),
                        unary(UnaryOp::kExp, negation_of(square(x)))));
       return;
+    case UnaryOp::kAsin: over(unary(UnaryOp::kSqrt, binary(BinaryOp::kSub, one, square(x)))); return;
+    case UnaryOp::kAcos: over(negation_of(unary(UnaryOp::kSqrt, binary(BinaryOp::kSub, one, square(x))))); return;
+    case UnaryOp::kAtan: over(sum_of(square(x), one)); return;
+    case UnaryOp::kSinh: times(unary(UnaryOp::kCosh, x)); return;
+    case UnaryOp::kCosh: times(unary(UnaryOp::kSinh, x)); return;
+    case UnaryOp::kAsinh: over(binary(BinaryOp::kHypot, x, one)); return;
+    case UnaryOp::kAcosh:
+      over(product_of(unary(UnaryOp::kSqrt, binary(BinaryOp::kSub, x, one)), unary(UnaryOp::kSqrt, sum_of(x, one))));
+      return;
+    case UnaryOp::kAtanh: over(binary(BinaryOp::kSub, one, square(x))); return;
+    case UnaryOp::kCbrt: over(product_of(float_constant(type, 3.0), square(own(e)))); return;
+    case UnaryOp::kLog2: over(product_of(float_constant(type, std::numbers::ln2), x)); return;
+    case UnaryOp::kLog10: over(product_of(float_constant(type, std::numbers::ln10), x)); return;
+    case UnaryOp::kExp2: times(product_of(float_constant(type, std::numbers::ln2), own(e))); return;
+    case UnaryOp::kErfc:
+      times(product_of(float_constant(type, -2.0 * std::numbers::inv_sqrtpi),
+                       unary(UnaryOp::kExp, negation_of(square(x)))));
+      return;
+    case UnaryOp::kGamma: times(product_of(own(e), unary(UnaryOp::kDigamma, x))); return;
+    case UnaryOp::kLgamma: times(unary(UnaryOp::kDigamma, x)); return;
+    case UnaryOp::kDigamma: throw NotDifferentiable{e->range, "`digamma` cannot be differentiated"};
     case UnaryOp::kSigmoid: times(product_of(own(e), binary(BinaryOp::kSub, one, own(e)))); return;
     case UnaryOp::kRelu: visit(x, select(binary(BinaryOp::kGt, x, zero), upstream, zero), condition); return;
     case UnaryOp::kSparse:
     case UnaryOp::kDense: visit(x, upstream, condition); return;
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
+    case UnaryOp::kTrunc:
     case UnaryOp::kRound:
     case UnaryOp::kSign:
     case UnaryOp::kNot:
@@ -197,6 +221,28 @@ void ExprDerivative::visit_binary(const Expr& e, const Binary& b, const Expr& gi
       return;
     }
     case BinaryOp::kPow: visit_power(e, b, upstream, condition); return;
+    case BinaryOp::kAtan2: {
+      const Expr squares = sum_of(square(b.left), square(b.right));
+      if (depends(b.left)) visit(b.left, quotient_of(product_of(upstream, b.right), squares), condition);
+      if (depends(b.right)) visit(b.right, quotient_of(product_of(negation_of(upstream), b.left), squares), condition);
+      return;
+    }
+    case BinaryOp::kHypot: {
+      // The slope is 0 at the origin, like that of `abs`.
+      const Expr zero = float_constant(e->type, 0.0);
+      const auto slope = [&](const Expr& operand) {
+        return select(binary(BinaryOp::kEq, own(e), zero), zero, quotient_of(operand, own(e)));
+      };
+      if (depends(b.left)) visit(b.left, product_of(upstream, slope(b.left)), condition);
+      if (depends(b.right)) visit(b.right, product_of(upstream, slope(b.right)), condition);
+      return;
+    }
+    case BinaryOp::kCopysign:
+      visit(b.left,
+            product_of(upstream,
+                       product_of(unary(UnaryOp::kSign, b.left), binary(BinaryOp::kCopysign, one_like(e), b.right))),
+            condition);
+      return;
     case BinaryOp::kMin:
     case BinaryOp::kMax: visit_extremum(b, upstream, condition); return;
     default: return;

@@ -18,6 +18,10 @@ class RoutineAdjoint : RoutineAdjointWriter {
     using Kind = Routine::Kind;
     switch (routine_.kind) {
       case Kind::kCumsum: return running_sums();
+      case Kind::kCumprod:
+      case Kind::kCummax:
+      case Kind::kCummin:
+        throw NotDifferentiable{node_.range, "`" + std::string(name_of(routine_.kind)) + "` cannot be differentiated"};
       case Kind::kSort: return sorted();
       case Kind::kTopk: return largest();
       case Kind::kSolve: return solved();

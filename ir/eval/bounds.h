@@ -259,7 +259,7 @@ Real sigmoid(Real a) {
   return result;
 }
 
-/// A monotone function that every evaluation computes exactly: floor, ceil, round, sign, relu.
+/// A monotone function that every evaluation computes exactly: floor, ceil, trunc, round, sign, relu.
 template <class F>
 Real exact_monotone(Real a, const F& f) {
   const double result = f(a.value);
@@ -294,6 +294,50 @@ Real tan(Real a) {
   const double high = std::tan(a.value + a.bound);
   const bool one_branch = a.bound < 1 && low <= result && result <= high;
   return {result, one_branch ? detail::known(std::max(high - result, result - low) + own) : kOpen};
+}
+
+/// gamma, lgamma and digamma, which have poles at 0, -1, -2, …: convex, concave or monotone between them, so that the
+/// extremes are at the ends. Their error near a zero is that of results of size 1.
+template <class T, class F>
+Real between_poles(Real a, const F& f) {
+  const double result = static_cast<double>(f(detail::as<T>(a.value)));
+  double own = detail::library_rounding<T>(result, a.value);
+  if (std::isfinite(result)) own += 4 * kLibraryUlps * kEpsilon<T>;
+  const double low = a.value - a.bound;
+  const double high = a.value + a.bound;
+  const bool meets_pole = a.bound != 0 && low <= 0 && std::ceil(low) <= std::min(high, 0.0);
+  const auto wide = [&](double x) { return static_cast<double>(f(detail::as<T>(x))); };
+  return {result, meets_pole ? kOpen : detail::known(detail::at_ends(a, result, wide) + own)};
+}
+
+/// The angle of (x, y): open where the operands' intervals touch the cut along the negative x-axis or the origin.
+template <class T>
+Real atan2(Real y, Real x) {
+  const double result = static_cast<double>(rt::scalar::atan2(detail::as<T>(y.value), detail::as<T>(x.value)));
+  const double own = detail::library_rounding<T>(result, detail::finite(y, x) ? 0 : kOpen);
+  if (y.bound == 0 && x.bound == 0) return {result, own};
+  if (!(std::fabs(y.value) > y.bound) && !(x.value - x.bound > 0)) return {result, kOpen};
+  double spread = 0;
+  for (const double v : {y.value - y.bound, y.value + y.bound}) {
+    for (const double u : {x.value - x.bound, x.value + x.bound})
+      spread = std::max(spread, detail::known(std::fabs(std::atan2(v, u) - result)));
+  }
+  return {result, detail::known(spread + own)};
+}
+
+/// The slopes of hypot are at most 1.
+template <class T>
+Real hypot(Real a, Real b) {
+  const double result = static_cast<double>(rt::scalar::hypot(detail::as<T>(a.value), detail::as<T>(b.value)));
+  const double own = detail::library_rounding<T>(result, detail::finite(a, b) ? 0 : kOpen);
+  return {result, detail::known(a.bound + b.bound + own)};
+}
+
+/// Open where the interval of `b` touches 0, and for a nan, whose sign is open.
+inline Real copysign(Real a, Real b) {
+  const double result = rt::scalar::copysign(a.value, b.value);
+  const bool open = std::isnan(b.value) || (b.bound != 0 && !(std::fabs(b.value) > b.bound));
+  return {result, open && a.value != 0 ? kOpen : a.bound};
 }
 
 /// True if the bounds leave the order of `a` and `b` open.

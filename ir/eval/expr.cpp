@@ -89,7 +89,8 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
   } else if (const auto* u = std::get_if<Unary>(&node.op)) {
     const bool same = u->op == UnaryOp::kSparse || u->op == UnaryOp::kDense;
     const bool never = (same && child(0).nonnegative) || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt ||
-                       u->op == UnaryOp::kExp || u->op == UnaryOp::kSigmoid || u->op == UnaryOp::kRelu;
+                       u->op == UnaryOp::kExp || u->op == UnaryOp::kExp2 || u->op == UnaryOp::kCosh ||
+                       u->op == UnaryOp::kErfc || u->op == UnaryOp::kSigmoid || u->op == UnaryOp::kRelu;
     step.nonnegative = never;
   } else if (const auto* b = std::get_if<Binary>(&node.op)) {
     const bool both = child(0).nonnegative && child(1).nonnegative;

@@ -24,9 +24,26 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
     case UnaryOp::kTan: return tan<T>(a);
     case UnaryOp::kTanh: return monotone<T>(a, [](T x) { return scalar::tanh(x); });
     case UnaryOp::kErf: return monotone<T>(a, [](T x) { return scalar::erf(x); });
+    case UnaryOp::kAsin: return monotone<T>(a, [](T x) { return scalar::asin(x); });
+    case UnaryOp::kAcos: return monotone<T>(a, [](T x) { return scalar::acos(x); });
+    case UnaryOp::kAtan: return monotone<T>(a, [](T x) { return scalar::atan(x); });
+    case UnaryOp::kSinh: return monotone<T>(a, [](T x) { return scalar::sinh(x); });
+    case UnaryOp::kCosh: return monotone<T>(a, [](T x) { return scalar::cosh(x); });
+    case UnaryOp::kAsinh: return monotone<T>(a, [](T x) { return scalar::asinh(x); });
+    case UnaryOp::kAcosh: return monotone<T>(a, [](T x) { return scalar::acosh(x); });
+    case UnaryOp::kAtanh: return monotone<T>(a, [](T x) { return scalar::atanh(x); });
+    case UnaryOp::kCbrt: return monotone<T>(a, [](T x) { return scalar::cbrt(x); });
+    case UnaryOp::kLog2: return monotone<T>(a, [](T x) { return scalar::log2(x); });
+    case UnaryOp::kLog10: return monotone<T>(a, [](T x) { return scalar::log10(x); });
+    case UnaryOp::kExp2: return monotone<T>(a, [](T x) { return scalar::exp2(x); });
+    case UnaryOp::kErfc: return monotone<T>(a, [](T x) { return scalar::erfc(x); });
+    case UnaryOp::kGamma: return between_poles<T>(a, [](T x) { return scalar::gamma(x); });
+    case UnaryOp::kLgamma: return between_poles<T>(a, [](T x) { return scalar::lgamma(x); });
+    case UnaryOp::kDigamma: return between_poles<T>(a, [](T x) { return scalar::digamma(x); });
     case UnaryOp::kSigmoid: return sigmoid<T>(a);
     case UnaryOp::kFloor: return exact_monotone(a, [](double x) { return scalar::floor(x); });
     case UnaryOp::kCeil: return exact_monotone(a, [](double x) { return scalar::ceil(x); });
+    case UnaryOp::kTrunc: return exact_monotone(a, [](double x) { return scalar::trunc(x); });
     case UnaryOp::kRound: return exact_monotone(a, [](double x) { return scalar::round(x); });
     case UnaryOp::kSign: return exact_monotone(a, [](double x) { return scalar::sign(x); });
     case UnaryOp::kRelu: return exact_monotone(a, [](double x) { return scalar::relu(x); });
@@ -50,6 +67,9 @@ Real apply(BinaryOp op, Real a, Real b) {
     case BinaryOp::kPow: return power<T>(a, b);
     case BinaryOp::kMin: return min(a, b);
     case BinaryOp::kMax: return max(a, b);
+    case BinaryOp::kAtan2: return atan2<T>(a, b);
+    case BinaryOp::kHypot: return hypot<T>(a, b);
+    case BinaryOp::kCopysign: return copysign(a, b);
     default: break;
   }
   TDSL_CHECK(false, "this operator gives no float");

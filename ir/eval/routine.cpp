@@ -37,10 +37,19 @@ std::vector<Line> lines_of(const std::vector<std::int64_t>& shape, std::size_t a
   return lines;
 }
 
-void cumsum(const Array& a, Array& result, std::size_t axis) {
+Monoid::Kind monoid_of(Routine::Kind scan) {
+  switch (scan) {
+    case Routine::Kind::kCumprod: return Monoid::Kind::kProd;
+    case Routine::Kind::kCummax: return Monoid::Kind::kMax;
+    case Routine::Kind::kCummin: return Monoid::Kind::kMin;
+    default: return Monoid::Kind::kSum;
+  }
+}
+
+void scan(Monoid::Kind kind, const Array& a, Array& result, std::size_t axis) {
   for (const Line& line : lines_of(a.shape, axis)) {
-    RealAccumulator real(Monoid::Kind::kSum, a.type, nullptr);
-    WholeAccumulator whole(Monoid::Kind::kSum, a.type, nullptr);
+    RealAccumulator real(kind, a.type, nullptr);
+    WholeAccumulator whole(kind, a.type, nullptr);
     for (std::int64_t k = 0; k < line.length; ++k) {
       const std::size_t at = line.at(k);
       if (is_float(a.type)) {
@@ -134,7 +143,10 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
   const Array& a = *operands.at(0);
   const auto axis = static_cast<std::size_t>(routine.axis);
   switch (routine.kind) {
-    case Routine::Kind::kCumsum: cumsum(a, *results.at(0), axis); break;
+    case Routine::Kind::kCumsum:
+    case Routine::Kind::kCumprod:
+    case Routine::Kind::kCummax:
+    case Routine::Kind::kCummin: scan(monoid_of(routine.kind), a, *results.at(0), axis); break;
     case Routine::Kind::kSort: sorted(a, axis, false, results.at(0).get(), nullptr); break;
     case Routine::Kind::kArgsort: sorted(a, axis, false, nullptr, results.at(0).get()); break;
     case Routine::Kind::kTopk:

@@ -165,8 +165,7 @@ Expr unary(UnaryOp op, Expr operand, SourceRange range) {
   TDSL_CHECK(operand, "operand missing");
   const auto type = result_type(op, operand->type);
   TDSL_CHECK(type.has_value(), std::string(name_of(op)) + " is not defined on " + std::string(name_of(operand->type)));
-  const bool rounds = op == UnaryOp::kFloor || op == UnaryOp::kCeil || op == UnaryOp::kRound;
-  if (rounds && is_integer(*type)) return operand;
+  if (is_rounding(op) && is_integer(*type)) return operand;
   if (const Literal* l = literal_of(operand)) {
     if (op == UnaryOp::kNot) return constant(*type, !std::get<bool>(*l), range);
     if (op == UnaryOp::kNeg && is_float(*type)) return constant(*type, -std::get<double>(*l), range);

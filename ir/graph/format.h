@@ -14,6 +14,7 @@ struct Format {
     kDense,       ///< every coordinate
     kSparse,      ///< declared `sparse`: elements may be absent, that is 0 (never -0), but blocks store all of them
     kCompressed,  ///< as kSparse, and blocks store only the elements that are present; they choose their encoding
+    kCoded,       ///< as kCompressed, and blocks may store columns as codes of their distinct values
   };
   std::vector<Level> levels;  ///< empty: all dense
 
@@ -22,7 +23,10 @@ struct Format {
   [[nodiscard]] bool has_sparse() const {
     return std::ranges::any_of(levels, [](Level l) { return l != Level::kDense; });
   }
-  [[nodiscard]] bool is_compressed() const { return std::ranges::count(levels, Level::kCompressed) > 0; }
+  [[nodiscard]] bool is_compressed() const {
+    return std::ranges::any_of(levels, [](Level l) { return l == Level::kCompressed || l == Level::kCoded; });
+  }
+  [[nodiscard]] bool is_coded() const { return std::ranges::count(levels, Level::kCoded) > 0; }
   /// Stores only present elements, or all; dense levels remain.
   void compress(bool on) {
     for (Level& l : levels) l = l == Level::kDense ? l : on ? Level::kCompressed : Level::kSparse;
@@ -36,9 +40,10 @@ struct Format {
   }
 };
 
-/// How a level precedes its extent in text: nothing, `sparse `, `compressed `.
+/// How a level precedes its extent in text: nothing, `sparse `, `compressed `, `coded `.
 [[nodiscard]] constexpr std::string_view prefix_of(Format::Level level) {
-  return level == Format::Level::kDense ? "" : level == Format::Level::kSparse ? "sparse " : "compressed ";
+  using enum Format::Level;
+  return level == kDense ? "" : level == kSparse ? "sparse " : level == kCompressed ? "compressed " : "coded ";
 }
 
 }  // namespace tdsl::ir

@@ -35,6 +35,7 @@ struct Type {
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
   [[nodiscard]] bool has_sparse() const { return format.has_sparse(); }
   [[nodiscard]] bool is_compressed() const { return format.is_compressed(); }
+  [[nodiscard]] bool is_coded() const { return format.is_coded(); }
 };
 
 struct ValueInfo {
@@ -125,7 +126,8 @@ struct Random {
 
 /// A library routine over whole tensors. Routines along lines (`is_line`) process every line of their one operand along
 /// `axis` independently; the others are factorisations and solvers of float matrices.
-///   cumsum  running sums                              sort, argsort  ascending, stable, nan last
+///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
+///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
 ///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
@@ -140,6 +142,9 @@ struct Random {
 struct Routine {
   enum class Kind : std::uint8_t {
     kCumsum,
+    kCumprod,
+    kCummax,
+    kCummin,
     kSort,
     kArgsort,
     kTopk,
@@ -160,6 +165,8 @@ struct Routine {
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);
+/// cumsum and the other running reductions.
+[[nodiscard]] constexpr bool is_scan(Routine::Kind kind) { return kind <= Routine::Kind::kCummin; }
 
 /// The product of at least three matrices, F0 F1 … of `sizes[0]` x `sizes[1]`, `sizes[1]` x `sizes[2]`, … elements, the
 /// leading part of larger tensors; a transposed factor is read as [column, row]. The last factor may be a vector (a

@@ -9,12 +9,14 @@ namespace tdsl::ir {
 
 namespace {
 
-constexpr std::array<std::string_view, 23> kUnaryNames = {
-    "neg", "not",   "abs",  "sqrt",  "exp",  "log",   "log1p", "expm1",   "sin",  "cos",    "tan",  "tanh",
-    "erf", "floor", "ceil", "round", "sign", "isnan", "isinf", "sigmoid", "relu", "sparse", "dense"};
-constexpr std::array<std::string_view, 20> kBinaryNames = {
-    "add", "sub", "mul", "div", "rem", "pow", "mod", "min",        "max",        "eq",
-    "ne",  "lt",  "le",  "gt",  "ge",  "and", "or",  "absent_mul", "mutual_mul", "absent_div"};
+constexpr std::array<std::string_view, 40> kUnaryNames = {
+    "neg",   "not",   "abs",   "sqrt",  "exp",   "log",   "log1p",   "expm1",  "sin",     "cos",
+    "tan",   "tanh",  "erf",   "asin",  "acos",  "atan",  "sinh",    "cosh",   "asinh",   "acosh",
+    "atanh", "cbrt",  "log2",  "log10", "exp2",  "erfc",  "gamma",   "lgamma", "digamma", "floor",
+    "ceil",  "trunc", "round", "sign",  "isnan", "isinf", "sigmoid", "relu",   "sparse",  "dense"};
+constexpr std::array<std::string_view, 23> kBinaryNames = {
+    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",        "atan2",      "hypot",     "copysign",
+    "eq",  "ne",  "lt",  "le",  "gt",  "ge",  "and", "or",  "absent_mul", "mutual_mul", "absent_div"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 
@@ -44,6 +46,7 @@ std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
     case UnaryOp::kRelu:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
+    case UnaryOp::kTrunc:
     case UnaryOp::kRound: return a != Scalar::kBool ? std::optional(a) : std::nullopt;
     case UnaryOp::kSqrt:
     case UnaryOp::kExp:
@@ -55,6 +58,22 @@ std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
     case UnaryOp::kTan:
     case UnaryOp::kTanh:
     case UnaryOp::kErf:
+    case UnaryOp::kAsin:
+    case UnaryOp::kAcos:
+    case UnaryOp::kAtan:
+    case UnaryOp::kSinh:
+    case UnaryOp::kCosh:
+    case UnaryOp::kAsinh:
+    case UnaryOp::kAcosh:
+    case UnaryOp::kAtanh:
+    case UnaryOp::kCbrt:
+    case UnaryOp::kLog2:
+    case UnaryOp::kLog10:
+    case UnaryOp::kExp2:
+    case UnaryOp::kErfc:
+    case UnaryOp::kGamma:
+    case UnaryOp::kLgamma:
+    case UnaryOp::kDigamma:
     case UnaryOp::kSigmoid: return is_float(a) ? std::optional(a) : std::nullopt;
   }
   return std::nullopt;
@@ -65,6 +84,7 @@ std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
   if (a != b) return std::nullopt;
   if (is_logical(op)) return a == Scalar::kBool ? std::optional(a) : std::nullopt;
   if (is_comparison(op)) return Scalar::kBool;
+  if (is_library_function(op) || op == BinaryOp::kCopysign) return is_float(a) ? std::optional(a) : std::nullopt;
   // Integers have no inf or nan that could win against 0.
   if (op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul) return is_float(a) ? std::optional(a) : std::nullopt;
   return a != Scalar::kBool ? std::optional(a) : std::nullopt;

@@ -43,8 +43,25 @@ enum class UnaryOp : std::uint8_t {
   kTan,
   kTanh,
   kErf,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kCbrt,
+  kLog2,
+  kLog10,
+  kExp2,
+  kErfc,
+  kGamma,
+  kLgamma,
+  kDigamma,
   kFloor,
   kCeil,
+  kTrunc,
   kRound,
   kSign,
   kIsNan,
@@ -56,8 +73,9 @@ enum class UnaryOp : std::uint8_t {
 };
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
-/// kAnd and kOr short-circuit. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left
-/// operand is 0, kMutualMul where either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv.
+/// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. In a product an absent factor wins
+/// against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where either is, kAbsentDiv where the
+/// numerator is; elsewhere they equal kMul and kDiv.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,
@@ -68,6 +86,9 @@ enum class BinaryOp : std::uint8_t {
   kMod,
   kMin,
   kMax,
+  kAtan2,
+  kHypot,
+  kCopysign,
   kEq,
   kNe,
   kLt,
@@ -86,6 +107,15 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 /// The text form's name: "neg", "add", "lt".
 [[nodiscard]] std::string_view name_of(UnaryOp op);
 [[nodiscard]] std::string_view name_of(BinaryOp op);
+/// Functions that a library computes, several times as expensive as arithmetic.
+[[nodiscard]] constexpr bool is_library_function(UnaryOp op) {
+  return (op >= UnaryOp::kExp && op <= UnaryOp::kDigamma) || op == UnaryOp::kSigmoid;
+}
+[[nodiscard]] constexpr bool is_library_function(BinaryOp op) {
+  return op == BinaryOp::kAtan2 || op == BinaryOp::kHypot;
+}
+/// floor, ceil, trunc and round: the identity on integers.
+[[nodiscard]] constexpr bool is_rounding(UnaryOp op) { return op >= UnaryOp::kFloor && op <= UnaryOp::kRound; }
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
 /// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
@@ -97,7 +127,8 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 }
 
 /// The type of `op` on an operand of type `a`; nothing if the operator is undefined there. Arithmetic on bools is
-/// undefined: they are widened to i64 before they reach the IR. floor, ceil and round of integers are the identity.
+/// undefined: they are widened to i64 before they reach the IR. floor, ceil, trunc and round of integers are the
+/// identity.
 [[nodiscard]] std::optional<Scalar> result_type(UnaryOp op, Scalar a);
 /// The type of `op` on operands of types `a` and `b`. They must agree, except for kPow of a float and an i64.
 [[nodiscard]] std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b);

@@ -1,5 +1,6 @@
 #include "ir/text/cursor.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
@@ -23,6 +24,12 @@ void TextCursor::fail(const std::string& message) const {
     line += text_[k] == '\n' ? 1 : 0;
   }
   throw std::runtime_error(std::to_string(line) + ":" + std::to_string(column) + ": " + message);
+}
+
+std::size_t TextCursor::line() {
+  skip_blanks();
+  const std::string_view before = text_.substr(0, position_);
+  return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
 }
 
 void TextCursor::skip_blanks() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ class TextCursor {
   explicit TextCursor(std::string_view text) : text_(text) {}
 
   [[noreturn]] void fail(const std::string& message) const;
+  /// The line of the next token, from 1.
+  [[nodiscard]] std::size_t line();
   [[nodiscard]] bool at_end();
   /// The next character after blanks, 0 at the end.
   [[nodiscard]] char peek();

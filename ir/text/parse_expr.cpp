@@ -88,6 +88,7 @@ Type ExprParser::type() {
     using Level = Format::Level;
     t.format.levels.push_back(cursor_.accept("sparse")       ? Level::kSparse
                               : cursor_.accept("compressed") ? Level::kCompressed
+                              : cursor_.accept("coded")      ? Level::kCoded
                                                              : Level::kDense);
     t.shape.push_back(extent());
   });

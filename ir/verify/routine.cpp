@@ -71,8 +71,8 @@ class RoutineVerifier {
     const auto axis = static_cast<std::size_t>(routine_.axis);
     const std::vector<Extent>& first = program_.type(node_.results[0]).shape;
     if (top && axis < first.size()) shape[axis] = first[axis];
-    if (routine_.kind == Routine::Kind::kCumsum)
-      require(is_real(a.scalar) || a.scalar == Scalar::kI64, "cumsum adds i64, f32 or f64");
+    if (routine_.kind == Routine::Kind::kCumsum || routine_.kind == Routine::Kind::kCumprod)
+      require(is_real(a.scalar) || a.scalar == Scalar::kI64, "cumsum and cumprod combine i64, f32 or f64");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
     if (top) result(1, Scalar::kI64, shape);
   }

@@ -195,6 +195,8 @@ class Verifier {
     for (const ValueId v : n.results) {
       require(stores || !program_.type(v).is_compressed(),
               fmt::format("%{} is compressed, but not made element by element", v.id));
+      require(!program_.type(v).is_coded() || (std::holds_alternative<Input>(n.op) && program_.type(v).rank() == 2),
+              fmt::format("%{} is coded, but no matrix from a file", v.id));
       define(v);
     }
   }

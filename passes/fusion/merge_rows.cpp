@@ -132,9 +132,6 @@ class RowMerging : public RegionRewriter {
       aligned_.push_back(parts_of(node, false));
     }
   }
-  [[nodiscard]] bool mentions_one(std::size_t k, const std::set<ValueId>& values) const {
-    return std::ranges::any_of(values, [&](ValueId v) { return mentioned_[k].contains(v); });
-  }
 
   // --- Contributions of a node to a nest
 
@@ -305,33 +302,10 @@ class RowMerging : public RegionRewriter {
     return readers > 0 && by_rows;
   }
 
-  /// The nodes between those of the nest that depend on its results and so must run after it; nullopt if no such order
-  /// exists.
   [[nodiscard]] std::optional<std::set<std::size_t>> order(const Region& region, const Parts& nest) const {
-    const std::size_t first = nest.begin()->first, last = nest.rbegin()->first;
-    std::set<std::size_t> after;
-    std::set<ValueId> later, read;
-    bool effects = false;
-    for (std::size_t k = first; k <= last; ++k) {
-      const Node& node = region.nodes[k];
-      const auto part = nest.find(k);
-      const bool needs = mentions_one(k, later);
-      if (part != nest.end()) {
-        if (needs) return std::nullopt;
-        if (closes(part->second)) later.insert(part->second.value);
-      } else {
-        effects = effects || is_effect(node);
-        if (!needs) continue;
-        after.insert(k);
-        later.insert(node.results.begin(), node.results.end());
-      }
-      read.insert(mentioned_[k].begin(), mentioned_[k].end());
-    }
-    if (!after.empty() && effects) return std::nullopt;
-    for (std::size_t k = first; k < last; ++k) {
-      if (!nest.contains(k) && replaced_between(read, region, k, k + 1)) return std::nullopt;
-    }
-    return after;
+    std::map<std::size_t, std::optional<ValueId>> results;
+    for (const auto& [k, part] : nest) results[k] = closes(part) ? std::optional(part.value) : std::nullopt;
+    return nodes_behind(region, mentioned_, results);
   }
 
   // --- The nest
@@ -364,16 +338,7 @@ class RowMerging : public RegionRewriter {
     } else {
       made.push_back(fused(nest, results));
     }
-    std::vector<Node> nodes, later;
-    const std::size_t last = nest.rbegin()->first;
-    for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (!nest.contains(k)) (after.contains(k) ? later : nodes).push_back(std::move(region.nodes[k]));
-      if (k == last) {
-        std::ranges::move(made, std::back_inserter(nodes));
-        std::ranges::move(later, std::back_inserter(nodes));
-      }
-    }
-    region.nodes = std::move(nodes);
+    put_nest(region, nest, after, std::move(made));
   }
   static bool large_product(const Part& p) {
     return std::ranges::any_of(p.members, [](const Member& m) {

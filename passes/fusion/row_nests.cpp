@@ -6,6 +6,7 @@
 
 #include "ir/analysis/vector_form.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/group.h"
 #include "passes/rewriting.h"
 
@@ -136,6 +137,34 @@ bool replaced_between(const std::set<ValueId>& read, const Region& region, std::
       return true;
   }
   return false;
+}
+
+std::optional<std::set<std::size_t>> nodes_behind(const Region& region, const std::vector<std::set<ValueId>>& mentioned,
+                                                  const std::map<std::size_t, std::optional<ValueId>>& nest) {
+  const std::size_t first = nest.begin()->first, last = nest.rbegin()->first;
+  std::set<std::size_t> behind;
+  std::set<ValueId> later, read;
+  bool effects = false;
+  for (std::size_t k = first; k <= last; ++k) {
+    const Node& node = region.nodes[k];
+    const auto member = nest.find(k);
+    const bool needs = std::ranges::any_of(later, [&](ValueId v) { return mentioned[k].contains(v); });
+    if (member != nest.end()) {
+      if (needs) return std::nullopt;
+      if (member->second) later.insert(*member->second);
+    } else {
+      effects = effects || is_effect(node);
+      if (!needs) continue;
+      behind.insert(k);
+      later.insert(node.results.begin(), node.results.end());
+    }
+    read.insert(mentioned[k].begin(), mentioned[k].end());
+  }
+  if (!behind.empty() && effects) return std::nullopt;
+  for (std::size_t k = first; k < last; ++k) {
+    if (!nest.contains(k) && replaced_between(read, region, k, k + 1)) return std::nullopt;
+  }
+  return behind;
 }
 
 bool streams_rows(const Compute& c, const SharedLabels& shared) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -37,6 +39,26 @@ using SharedLabels = std::vector<std::int32_t>;
 /// tensor's lifetime.
 [[nodiscard]] bool replaced_between(const std::set<ir::ValueId>& read, const ir::Region& region, std::size_t first,
                                     std::size_t last);
+/// The nodes between those of a nest that depend on its results and so must run after it; nullopt if no such order
+/// exists. `nest`: by position in the region, the result that a node contributes, if any; `mentioned`: by position, all
+/// values that a node mentions.
+[[nodiscard]] std::optional<std::set<std::size_t>> nodes_behind(
+    const ir::Region& region, const std::vector<std::set<ir::ValueId>>& mentioned,
+    const std::map<std::size_t, std::optional<ir::ValueId>>& nest);
+/// The region with `made` in place of the nodes of the nest, and the nodes in `behind` after it.
+template <class Nest>
+void put_nest(ir::Region& region, const Nest& nest, const std::set<std::size_t>& behind, std::vector<ir::Node> made) {
+  std::vector<ir::Node> nodes, later;
+  const std::size_t last = nest.rbegin()->first;
+  for (std::size_t k = 0; k < region.nodes.size(); ++k) {
+    if (!nest.contains(k)) (behind.contains(k) ? later : nodes).push_back(std::move(region.nodes[k]));
+    if (k != last) continue;
+    for (auto* list : {&made, &later}) {
+      for (ir::Node& node : *list) nodes.push_back(std::move(node));
+    }
+  }
+  region.nodes = std::move(nodes);
+}
 /// True if every row is read at most once.
 [[nodiscard]] bool streams_rows(const ir::Compute& c, const SharedLabels& shared);
 /// Candidate labels for a nest that ends with this operator: its first labels, or those of the first dimensions that it

@@ -217,7 +217,8 @@ bool is_cheap(const Expr& e) {
       cheap = cheap && (u->op == UnaryOp::kNeg || u->op == UnaryOp::kNot || u->op == UnaryOp::kAbs);
     }
     if (const auto* b = std::get_if<Binary>(&n.op)) {
-      cheap = cheap && b->op != BinaryOp::kPow && !(b->op == BinaryOp::kDiv && is_float(n.type));
+      cheap = cheap && b->op != BinaryOp::kPow && !is_library_function(b->op) &&
+              !(b->op == BinaryOp::kDiv && is_float(n.type));
     }
   });
   return cheap && !applies(e) && node_count(e) <= 24;

@@ -110,7 +110,7 @@ std::int64_t weight_of(const Compute& c) {
       const auto* u = std::get_if<Unary>(&n.op);
       const auto* b = std::get_if<Binary>(&n.op);
       const auto* a = std::get_if<Apply>(&n.op);
-      if (u != nullptr && ((u->op >= UnaryOp::kExp && u->op <= UnaryOp::kErf) || u->op == UnaryOp::kSigmoid))
+      if ((u != nullptr && is_library_function(u->op)) || (b != nullptr && is_library_function(b->op)))
         operations += 3 * kPlain;
       if (b != nullptr && b->op == BinaryOp::kPow && is_float(n.type)) operations += 6 * kPlain;
       if (a != nullptr) operations += static_cast<std::int64_t>(std::min(operations_of(*a->procedure), 1e9));

@@ -123,7 +123,8 @@ class Rewriter {
   [[nodiscard]] std::size_t level_of(const Compute& c) const {
     std::size_t level = levels_.size() - 1;
     const auto* alone = std::get_if<Read>(&c.bodies[0]->op);
-    const bool fails = alone != nullptr && read_may_fail(marked_, *alone, passes::labels_of(c));
+    const bool fails = alone != nullptr ? read_may_fail(marked_, *alone, passes::labels_of(c))
+                                        : c.out.size() == 1 && can_fail(marked_, c);  // an index vector
     while (level > 0 && !fails && levels_[level].loop && !depends_on(levels_[level], c)) --level;
     return level;
   }

@@ -28,8 +28,9 @@ namespace tdsl::passes {
 ///     %4 = compute [i in 0..%0, j in 0..%0] (add(0.0, select(eq(i, j), %2[i], 0.0)))
 ///     %3 = compute [i in 0..%0, j in 0..%0] (add(%1[i, j], %4[i, j]))
 ///
-/// Before, reads of single elements become those of vectors and scalars (located_reads.h). Equal copies are made once,
-/// in front of loops in which they do not change.
+/// Rows and columns may be selected by index vectors, `A[p[i], q[j]]`; other functions of one index variable become
+/// such vectors (index_vectors.h). Before, reads of single elements become those of vectors and scalars
+/// (located_reads.h). Equal copies are made once, in front of loops in which they do not change.
 struct RearrangedReads {
   ir::Program program;
   /// A matrix that was added, or a vector or scalar of located elements.

@@ -8,12 +8,12 @@
 
 #include "ir/analysis/diagonal.h"
 #include "ir/analysis/iteration_rules.h"
-#include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/index_vectors.h"
 #include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
@@ -52,6 +52,7 @@ class Separator {
     const Reach now = reach(compute_, compressed_result);
     if (now == Reach::kAll || (compressed_result && (now == Reach::kSome || rearrangement(program_, compute_))))
       return std::nullopt;
+    if (auto selected = compressed_result ? selection(program_, compute_) : std::nullopt) return selected;
     std::vector<std::size_t> turned;
     for (std::size_t mask = 0; mask < std::size_t{1} << turnable_; ++mask) turned.push_back(mask);
     std::ranges::stable_sort(turned, {}, [](std::size_t mask) { return std::popcount(mask); });
@@ -138,9 +139,8 @@ class Separator {
     std::vector<Expr> dimensions(labels.size());
     Compute alone;
     for (std::size_t d = 0; d < 2; ++d) {
-      const std::optional<Affine> form = affine_of(first->subscripts[d], read_scalar);
-      if (!form || form->terms.size() != 1) return false;
-      part.labels[d] = form->terms[0].label;
+      part.labels[d] = label_in(first->subscripts[d]);
+      if (part.labels[d] < 0 || labels_in(first->subscripts[d]).size() > 1) return false;
       const auto label = static_cast<std::size_t>(part.labels[d]);
       dimensions[label] = index_ref(static_cast<std::int32_t>(d));
       alone.out.push_back(labels[label]);
@@ -216,12 +216,11 @@ class Separator {
     for (std::size_t d = 0; d < 2; ++d) {
       const Extent& extent = program_.type(r.tensor).shape[d];
       const std::optional<Affine> form = affine_of(r.subscripts[d], read_scalar);
-      const std::optional<Periodic> around = form ? std::nullopt : periodic_of(r.subscripts[d], labels, read_scalar);
-      if (!form && !(around && around->extent == extent)) return std::nullopt;
-      if (form && (form->terms.size() > 1 ||
-                   (form->terms.size() == 1 && form->terms[0].coefficient.constant().value_or(0) == 0)))
+      if (form ? form->terms.size() > 1 ||
+                     (form->terms.size() == 1 && form->terms[0].coefficient.constant().value_or(0) == 0)
+               : !fits_in_vector(program_, r.subscripts[d]))
         return std::nullopt;
-      part.labels[d] = around ? around->label : form->terms.empty() ? -1 : form->terms[0].label;
+      part.labels[d] = label_in(r.subscripts[d]);
       if (part.labels[d] < 0) continue;
       const Label& l = labels[static_cast<std::size_t>(part.labels[d])];
       whole += bare_label(r.subscripts[d]) >= 0 && l.begin == Extent(0) && l.end == extent ? 1 : 0;
@@ -327,18 +326,18 @@ class Separator {
       std::vector<Expr> places;
       for (std::size_t d = 0; d < 2; ++d) {
         const Expr place = substitute_labels(r->subscripts[d], replacements);
-        const std::optional<Affine> form = affine_of(r->subscripts[d], read_scalar);
-        places.push_back(form && form->terms.empty()
+        places.push_back(label_in(r->subscripts[d]) < 0
                              ? binary(BinaryOp::kAdd, place, replacements[static_cast<std::size_t>(labels[d])])
                              : place);
       }
-      copy.bodies = {read(from->type, r->tensor, std::move(places), from->range)};
+      copy.bodies = {with_index_vectors(program_, read(from->type, r->tensor, std::move(places), from->range), copy.out,
+                                        changed.made)};
     }
     const ValueId v = program_.new_value(std::move(type), info.name, from->range);
     std::set<ValueId> of = part.beside;
     if (!diagonal) {
       of = values_read(copy);
-      std::erase_if(of, [this](ValueId x) { return program_.type(x).rank() == 0; });
+      std::erase_if(of, [this](ValueId x) { return !program_.type(x).is_compressed(); });
     }
     changed.made.push_back({v, std::move(copy), std::move(of)});
     return read(from->type, v, std::move(subscripts), from->range);

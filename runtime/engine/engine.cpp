@@ -137,6 +137,7 @@ void Engine::finish() {
     s.outbox.enqueue(PostBarrier{});
   }
   s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.disk.empty(); });
+  s.lists.clear();
   TDSL_CHECK(s.relays.holding() == 0, "every relay has served its children");
   TDSL_CHECK(s.sized.over(), "every sized block has been sent to its requesters");
   TDSL_CHECK(!s.answers.any_early(), "every request is for a tensor that all ranks compute");

@@ -53,7 +53,9 @@ struct Engine::State {
   void admit();
   void admit_step(OperationRun& operation);
   void run_task(Lock& lock, TaskRun& task);
+  void run_inspection(Lock& lock, TaskRun& task);
   void complete(TaskRun& task);
+  void end_task(OperationRun& operation, Index step);
   void check_block(const TaskRun& task, Index bytes) const;
 
   // progress.cpp: MPI and the disk. Called without the lock, except functions called while it is held.
@@ -89,9 +91,10 @@ struct Engine::State {
   SizedTransfers sized{context, footprint, outbox, in_flight};
   DiskTransfers disk{context, footprint, profile};
   Relays relays;
-  Fetches fetches{context, footprint, outbox, in_flight, sized, disk, relays};
-  Answers answers{context, outbox, in_flight, sized, disk, relays};
-  Admission admission{context, footprint, in_flight, sized, disk, relays};
+  Lists lists{context, footprint, outbox, in_flight, profile};
+  Fetches fetches{context, footprint, outbox, sized, disk, relays, lists};
+  Answers answers{context, outbox, in_flight, sized, disk, relays, lists};
+  Admission admission{context, footprint, in_flight, sized, disk, relays, lists};
   Operations operations;
   Tasks tasks{context, footprint, ready, operations, answers, disk};
   KernelCalls calls{context, footprint, profile,

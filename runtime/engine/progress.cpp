@@ -39,7 +39,8 @@ std::vector<std::byte> packed(const PostPack& pack) {
   std::size_t end = bytes.size();
   bytes.resize(end + static_cast<std::size_t>(pack.bytes));
   for (const PostPack::Entry& entry : pack.entries) {
-    if (entry.sized_bytes == 0) continue;
+    if (entry.box.box.empty()) continue;
+    if (entry.packing.to.rows != nullptr) entry.packing.run();
     copy_box(entry.box, row_major(bytes.data() + end, entry.box.box), entry.box.box, entry.element_bytes);
     end += static_cast<std::size_t>(entry.box.box.volume() * entry.element_bytes);
   }
@@ -57,6 +58,7 @@ void Engine::State::post(Transport& access, const Posting& posting) {
                         },
                         [&](const PostSend& p) {
                           delays.pause();
+                          if (p.packing.to.rows != nullptr) p.packing.run();
                           const Shape shape(p.box);
                           access.isend(p.request.rank, static_cast<int>(p.request.slot),
                                        ConstBox{p.box.data, p.element_bytes, std::span(shape.extents).first(shape.rank),
@@ -210,6 +212,7 @@ void Engine::State::take_completion(const Completion& completion) {
 void Engine::State::arrive(RemotePiece& piece) {
   if (thread_trace != nullptr && piece.source != context.me) tracer.received(piece);
   ready.arrive(piece);
+  if (piece.rows != nullptr) profile.sites.at(piece.site).bytes_by_lists += bytes_of(piece.buffer);
   if (piece.relay == nullptr) return;
   for (const Request& request : std::exchange(piece.relay->waiting, {})) answers.forward(*piece.relay, request);
 }
@@ -240,6 +243,7 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kGo:
       for (const wire::Go& go : wire::decode_goes(message.bytes)) sized.take_go(go);
       return;
+    case wire::kList: return lists.take(message);
     case wire::kExchange: return exchanges.take_message(message);
     case wire::kShare: return exchanges.take_shared(message);
     case wire::kBoundary: return send_boundary(outbox, boundaries.take(decode_boundary(message)));

@@ -110,7 +110,31 @@ void show_outputs(BlockWatch& watch, const TaskRun& task, const Call& call) {
 
 }  // namespace
 
+void Engine::State::run_inspection(Lock& lock, TaskRun& task) {
+  std::vector<BlockPart> blocks;
+  for (const Input& input : task.inputs) {
+    for (const InputPart& part : input.parts) {
+      const BufferRef& buffer = part.local->buffer;
+      blocks.push_back({part.box, buffer != nullptr ? buffer->data() : nullptr, bytes_of(buffer)});
+    }
+  }
+  const std::shared_ptr<Meetings> meetings = task.inspects;
+  OperationRun& operation = *task.operation;
+  const Index step = task.step;
+  task.running_since = context.now();
+  ++workers.running;
+  lock.unlock();
+  delays.pause();
+  Lists::inspect(*meetings, blocks);
+  lock.lock();
+  --workers.running;
+  tasks.end_inspection(task);
+  lists.end_inspection(*meetings);
+  end_task(operation, step);
+}
+
 void Engine::State::run_task(Lock& lock, TaskRun& task) {
+  if (task.inspects != nullptr) return run_inspection(lock, task);
   Call call;
   calls.prepare(task, call);
   task.running_since = context.now();
@@ -161,6 +185,10 @@ void Engine::State::complete(TaskRun& task) {
   OperationRun& operation = *task.operation;
   const Index step = task.step;
   tasks.complete(task);
+  end_task(operation, step);
+}
+
+void Engine::State::end_task(OperationRun& operation, Index step) {
   admission.end_task(step);
   if (operation.over()) operations.finish(operation);
   admit();
@@ -198,6 +226,10 @@ void Engine::State::admit_step(OperationRun& operation) {
   const plan::Step& step = operation.step;
   const Index number = admission.begin(operation);
   fetches.fetch(operation, number);
+  for (const auto& [meetings, walked] : lists.take_new()) {
+    tasks.inspect(operation, meetings, walked, number);
+    admission.add_task(number);
+  }
   for (const plan::Task& task : step.tasks) tasks.create(operation, task, number);
   operation.step_listed = false;
   if (step.ends_super_block) return operation.pieces.clear();

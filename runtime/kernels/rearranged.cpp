@@ -1,10 +1,15 @@
 #include "runtime/kernels/rearranged.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
+#include "runtime/kernels/stop.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/sparse/collected.h"
+#include "runtime/sparse/places.h"
 
 namespace tdsl::rt {
 
@@ -37,39 +42,110 @@ void solved(const RearrangedSubscript& s, Interval places, Index subscript, cons
   if (places.lo <= place && place < places.hi) f(place);
 }
 
+/// The elements of an index vector, each checked when it is read.
+class Subscripts {
+ public:
+  Subscripts(const TaskArgs& t, const RearrangedIndex& index) : index_(index), vector_(t.in<Index, 1>(index.operand)) {}
+
+  Index operator()(Index place) const {
+    const Index x = vector_(place);
+    if (x < 0 || x >= index_.extent) [[unlikely]]
+      stop_subscript(index_.place, x, index_.extent, index_.text);
+    return x;
+  }
+  /// The same without a check, for prefetching.
+  [[nodiscard]] Index unchecked(Index place) const { return vector_(place); }
+
+ private:
+  const RearrangedIndex& index_;
+  View<const Index, 1> vector_;
+};
+
+/// The places of selected columns: made by the first task if it is the same for all.
+struct SharedPlaces {
+  std::once_flag made;
+  std::optional<sparse::Places> places;
+};
+
+/// Collects the elements of one part in the tile of a task.
 template <class T>
-void collect(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>& elements) {
-  const Box& tile = t.outputs[0].box;
-  const auto places = [&](const RearrangedSubscript& s) {
-    return plan::intersect(tile[s.dimension], part.box[static_cast<std::size_t>(s.dimension)]);
-  };
-  const Interval row_places = places(part.row);
-  const Interval column_places = places(part.column);
-  if (row_places.empty() || column_places.empty()) return;
-  const Interval columns = subscripts_of(part.column, column_places);
-  const bool by_rows = part.row.dimension == 0;
-  // The usual case without divisions.
-  const bool shifted = part.column.factor == 1 && part.column.modulus == 0;
-  stored_in<T, 2>(t, part.operand).rows(subscripts_of(part.row, row_places), [&](const sparse::Row<T>& row) {
-    solved(part.row, row_places, row.index(), [&](Index r) {
-      const auto put = [&](Index c, T value) { by_rows ? elements.put(r, c, value) : elements.put(c, r, value); };
-      if (shifted) {
-        row.each(columns, [&](Index c, T value) { put(c - part.column.offset, value); });
-      } else {
-        row.each(columns, [&](Index c, T value) {
-          solved(part.column, column_places, c, [&](Index place) { put(place, value); });
-        });
-      }
-    });
-  });
-}
+class PartOfTile {
+ public:
+  PartOfTile(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>& elements)
+      : t_(t),
+        part_(part),
+        elements_(elements),
+        row_places_(places_of(part.row)),
+        column_places_(places_of(part.column)) {}
+
+  void run(SharedPlaces& shared) {
+    if (row_places_.empty() || column_places_.empty()) return;
+    if (!part_.column.index.exists()) return rows(nullptr);
+    if (part_.column.dimension == 0) {  // of the tile's rows alone
+      const sparse::Places own = selected_columns();
+      return rows(&own);
+    }
+    std::call_once(shared.made, [&] { shared.places.emplace(selected_columns()); });
+    rows(&*shared.places);
+  }
+
+ private:
+  static constexpr Index kAhead = 8;
+
+  [[nodiscard]] Interval places_of(const RearrangedSubscript& s) const {
+    return plan::intersect(t_.outputs[0].box[s.dimension], part_.box[static_cast<std::size_t>(s.dimension)]);
+  }
+  [[nodiscard]] sparse::Places selected_columns() const {
+    return {Subscripts(t_, part_.column.index), column_places_, part_.column.index.extent};
+  }
+
+  void rows(const sparse::Places* columns) {
+    const auto operand = stored_in<T, 2>(t_, part_.operand);
+    if (!part_.row.index.exists()) {
+      operand.rows(subscripts_of(part_.row, row_places_), [&](const sparse::Row<T>& row) {
+        solved(part_.row, row_places_, row.index(), [&](Index r) { put_row(row, r, columns); });
+      });
+      return;
+    }
+    const Subscripts selected(t_, part_.row.index);
+    StoredRows<T> row_at(operand);
+    for (Index r = row_places_.lo; r < row_places_.hi; ++r) {
+      if (r + kAhead < row_places_.hi) row_at.fetch_ahead(selected.unchecked(r + kAhead));
+      put_row(row_at(selected(r)), r, columns);
+    }
+  }
+
+  void put_row(const sparse::Row<T>& row, Index r, const sparse::Places* columns) {
+    const RearrangedSubscript& s = part_.column;
+    if (columns != nullptr) {
+      row.each([&](Index c, T value) { columns->each(c, [&](Index place) { put(r, place, value); }); });
+    } else if (s.factor == 1 && s.modulus == 0) {  // the usual case without divisions
+      row.each(subscripts_of(s, column_places_), [&](Index c, T value) { put(r, c - s.offset, value); });
+    } else {
+      row.each(subscripts_of(s, column_places_),
+               [&](Index c, T value) { solved(s, column_places_, c, [&](Index place) { put(r, place, value); }); });
+    }
+  }
+  void put(Index row_place, Index column_place, T value) {
+    part_.row.dimension == 0 ? elements_.put(row_place, column_place, value)
+                             : elements_.put(column_place, row_place, value);
+  }
+
+  const TaskArgs& t_;
+  const RearrangedPart& part_;
+  sparse::Collected<T>& elements_;
+  Interval row_places_;
+  Interval column_places_;
+};
+
+using AllPlaces = std::vector<SharedPlaces>;
 
 template <class T>
-void rearrange(const TaskArgs& t, const std::vector<RearrangedPart>& parts) {
+void rearrange(const TaskArgs& t, const std::vector<RearrangedPart>& parts, AllPlaces& places) {
   thread_local sparse::Collected<T> elements;
   const Box& tile = t.outputs[0].box;
   elements.begin(tile[0].lo, tile[1].lo, tile[0].size(), tile[1].size());
-  for (const RearrangedPart& part : parts) collect(t, part, elements);
+  for (std::size_t k = 0; k < parts.size(); ++k) PartOfTile<T>(t, parts[k], elements).run(places[k]);
   put_block(t.sink(), elements.entries());
 }
 
@@ -77,7 +153,8 @@ void rearrange(const TaskArgs& t, const std::vector<RearrangedPart>& parts) {
 
 template <Element T>
 Kernel rearranged_kernel(std::vector<RearrangedPart> parts) {
-  return [parts = std::move(parts)](const TaskArgs& t) { rearrange<T>(t, parts); };
+  auto places = std::make_shared<AllPlaces>(parts.size());
+  return [parts = std::move(parts), places = std::move(places)](const TaskArgs& t) { rearrange<T>(t, parts, *places); };
 }
 
 #define TDSL_INSTANTIATE(enumerator, T, ...) template Kernel rearranged_kernel<T>(std::vector<RearrangedPart>);

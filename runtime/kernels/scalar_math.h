@@ -307,6 +307,15 @@ template <Number T>
     return std::ceil(a);
   }
 }
+/// Towards zero.
+template <Number T>
+[[nodiscard]] inline T trunc(T a) {
+  if constexpr (Integer<T>) {
+    return a;
+  } else {
+    return std::trunc(a);
+  }
+}
 /// Halves round to even. Relies on the default rounding mode, which is never changed.
 template <Number T>
 [[nodiscard]] inline T round(T a) {
@@ -345,7 +354,72 @@ TDSL_REAL_FUNCTION(cos)
 TDSL_REAL_FUNCTION(tan)
 TDSL_REAL_FUNCTION(tanh)
 TDSL_REAL_FUNCTION(erf)
+TDSL_REAL_FUNCTION(asin)
+TDSL_REAL_FUNCTION(acos)
+TDSL_REAL_FUNCTION(atan)
+TDSL_REAL_FUNCTION(sinh)
+TDSL_REAL_FUNCTION(cosh)
+TDSL_REAL_FUNCTION(asinh)
+TDSL_REAL_FUNCTION(acosh)
+TDSL_REAL_FUNCTION(atanh)
+TDSL_REAL_FUNCTION(cbrt)
+TDSL_REAL_FUNCTION(log2)
+TDSL_REAL_FUNCTION(log10)
+TDSL_REAL_FUNCTION(exp2)
+TDSL_REAL_FUNCTION(erfc)
 #undef TDSL_REAL_FUNCTION
+
+/// The gamma function: C's tgamma.
+template <Real T>
+[[nodiscard]] inline T gamma(T a) {
+  return std::tgamma(a);
+}
+/// The logarithm of the absolute value of gamma. (std::lgamma would write a global variable.)
+template <Real T>
+[[nodiscard]] inline T lgamma(T a) {
+  int sign = 0;
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return ::lgamma_r(a, &sign);
+  } else {
+    return ::lgammaf_r(a, &sign);
+  }
+}
+/// The derivative of lgamma; nan at the poles -1, -2, …, and of -inf; -inf at 0.0, inf at -0.0.
+template <Real T>
+[[nodiscard]] inline T digamma(T a) {
+  constexpr double kPi = 3.141592653589793;
+  double x = static_cast<double>(a);
+  if (x == 0) return static_cast<T>(-1.0 / x);
+  if (x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<T>::quiet_NaN();
+  double result = 0;
+  if (x < 0) {
+    const double part = x - std::nearbyint(x);
+    if (part == 0) return std::numeric_limits<T>::quiet_NaN();
+    result = -kPi / std::tan(kPi * part);
+    x = 1 - x;
+  }
+  for (; x < 10; x += 1) result -= 1 / x;
+  const double s = 1 / (x * x);
+  const double series =
+      s *
+      (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
+  return static_cast<T>(result + std::log(x) - 0.5 / x - series);
+}
+
+/// The angle of the point (x, y).
+template <Real T>
+[[nodiscard]] inline T atan2(T y, T x) {
+  return std::atan2(y, x);
+}
+template <Real T>
+[[nodiscard]] inline T hypot(T a, T b) {
+  return std::hypot(a, b);
+}
+/// The absolute value of `a` with the sign of `b`.
+template <Real T>
+[[nodiscard]] inline T copysign(T a, T b) {
+  return std::copysign(a, b);
+}
 
 /// 1 / (1 + exp(-a)), without overflow to nan and accurate in the tail.
 template <Real T>

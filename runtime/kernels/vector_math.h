@@ -20,6 +20,9 @@
 #define TDSL_VECTOR_FUNCTION(function)                                              \
   [[gnu::simd("notinbranch"), gnu::const]] double tdsl_##function(double) noexcept; \
   [[gnu::simd("notinbranch"), gnu::const]] float tdsl_##function##f(float) noexcept;
+#define TDSL_VECTOR_FUNCTION_OF_TWO(function)                                               \
+  [[gnu::simd("notinbranch"), gnu::const]] double tdsl_##function(double, double) noexcept; \
+  [[gnu::simd("notinbranch"), gnu::const]] float tdsl_##function##f(float, float) noexcept;
 extern "C" {
 TDSL_VECTOR_FUNCTION(exp)
 TDSL_VECTOR_FUNCTION(log)
@@ -30,13 +33,33 @@ TDSL_VECTOR_FUNCTION(cos)
 TDSL_VECTOR_FUNCTION(tan)
 TDSL_VECTOR_FUNCTION(tanh)
 TDSL_VECTOR_FUNCTION(erf)
+TDSL_VECTOR_FUNCTION(asin)
+TDSL_VECTOR_FUNCTION(acos)
+TDSL_VECTOR_FUNCTION(atan)
+TDSL_VECTOR_FUNCTION(sinh)
+TDSL_VECTOR_FUNCTION(cosh)
+TDSL_VECTOR_FUNCTION(asinh)
+TDSL_VECTOR_FUNCTION(acosh)
+TDSL_VECTOR_FUNCTION(atanh)
+TDSL_VECTOR_FUNCTION(cbrt)
+TDSL_VECTOR_FUNCTION(log2)
+TDSL_VECTOR_FUNCTION(log10)
+TDSL_VECTOR_FUNCTION(exp2)
+TDSL_VECTOR_FUNCTION(erfc)
+TDSL_VECTOR_FUNCTION_OF_TWO(atan2)
+TDSL_VECTOR_FUNCTION_OF_TWO(hypot)
 }
 #undef TDSL_VECTOR_FUNCTION
+#undef TDSL_VECTOR_FUNCTION_OF_TWO
 #define TDSL_VECTOR_FUNCTION(function)                            \
   inline double function(double a) { return tdsl_##function(a); } \
   inline float function(float a) { return tdsl_##function##f(a); }
+#define TDSL_VECTOR_FUNCTION_OF_TWO(function)                                  \
+  inline double function(double a, double b) { return tdsl_##function(a, b); } \
+  inline float function(float a, float b) { return tdsl_##function##f(a, b); }
 #else
 #define TDSL_VECTOR_FUNCTION(function) using scalar::function;
+#define TDSL_VECTOR_FUNCTION_OF_TWO(function) using scalar::function;
 #endif
 
 namespace tdsl::rt::math {
@@ -50,6 +73,25 @@ TDSL_VECTOR_FUNCTION(cos)
 TDSL_VECTOR_FUNCTION(tan)
 TDSL_VECTOR_FUNCTION(tanh)
 TDSL_VECTOR_FUNCTION(erf)
+TDSL_VECTOR_FUNCTION(asin)
+TDSL_VECTOR_FUNCTION(acos)
+TDSL_VECTOR_FUNCTION(atan)
+TDSL_VECTOR_FUNCTION(sinh)
+TDSL_VECTOR_FUNCTION(cosh)
+TDSL_VECTOR_FUNCTION(asinh)
+TDSL_VECTOR_FUNCTION(acosh)
+TDSL_VECTOR_FUNCTION(atanh)
+TDSL_VECTOR_FUNCTION(cbrt)
+TDSL_VECTOR_FUNCTION(log2)
+TDSL_VECTOR_FUNCTION(log10)
+TDSL_VECTOR_FUNCTION(exp2)
+TDSL_VECTOR_FUNCTION(erfc)
+TDSL_VECTOR_FUNCTION_OF_TWO(atan2)
+TDSL_VECTOR_FUNCTION_OF_TWO(hypot)
+// Without vector versions.
+using scalar::digamma;
+using scalar::gamma;
+using scalar::lgamma;
 
 /// 1 / (1 + exp(-a)), like scalar::sigmoid.
 template <scalar::Real T>
@@ -69,3 +111,4 @@ template <scalar::Real T>
 }  // namespace tdsl::rt::math
 
 #undef TDSL_VECTOR_FUNCTION
+#undef TDSL_VECTOR_FUNCTION_OF_TWO

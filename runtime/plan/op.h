@@ -98,6 +98,9 @@ struct BasicDimAccess {
   typename NumberTypes<Number>::Interval offset{0, 1};
   bool whole = false;  ///< the whole extent, for any labels
   Number divisor = 1;
+  /// A whole dimension of a compressed operand: at every visited point, the value of this label is the subscript of an
+  /// element that the operand stores here. -1: none.
+  int walked = -1;
   friend bool operator==(const BasicDimAccess&, const BasicDimAccess&) = default;
 };
 using DimAccess = BasicDimAccess<Index>;
@@ -304,6 +307,7 @@ void visit_access(Visitor& v, Accesses&... access) {
         to.number("from", dim.offset.lo...);
         to.number("to", dim.offset.hi...);
         to.number("divisor", dim.divisor...);
+        to.property("walked", dim.walked...);
       },
       access.dims...);
 }

@@ -37,6 +37,7 @@ DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index diviso
 }
 DimAccess fixed(Index lo, Index hi) { return {{}, {clamped(lo), clamped(hi)}, false}; }
 DimAccess whole() { return {{}, {0, 0}, true}; }
+DimAccess walked(int label) { return {{}, {0, 0}, true, 1, label}; }
 
 OpBuilder::OpBuilder(OpClass op_class, std::string_view name, int site, int line) {
   op_.op_class = op_class;
@@ -203,15 +204,30 @@ OpBuilder& OpBuilder::stored_of_points(const TensorDesc& walked) {
   return stored(walked.storage, {0, std::min(expected, hi), hi});
 }
 
-OpBuilder& OpBuilder::stored_elements_of(const std::vector<const TensorDesc*>& operands) {
+namespace {
+
+/// The stored elements of a result that has elements of the operands at other positions.
+Estimate moved_elements(const std::vector<Index>& shape, const std::vector<const TensorDesc*>& operands, bool once) {
   double all = 1;
-  for (const Index extent : op_.shape) all *= static_cast<double>(extent);
+  for (const Index extent : shape) all *= static_cast<double>(extent);
   Estimate elements;
   for (const TensorDesc* operand : operands) {
-    elements.expected =
-        std::min(all, elements.expected + std::min(operand->stored.expected, std::ceil(stored_share(*operand) * all)));
-    elements.hi = std::min(all, elements.hi + operand->stored.hi);
+    const double share = std::ceil(stored_share(*operand) * all);
+    elements.expected = std::min(all, elements.expected + (once ? std::min(operand->stored.expected, share) : share));
+    elements.hi = std::min(all, elements.hi + (once || operand->stored.hi == 0 ? operand->stored.hi : all));
   }
+  return elements;
+}
+
+}  // namespace
+
+OpBuilder& OpBuilder::stored_elements_of(const std::vector<const TensorDesc*>& operands) {
+  const Estimate elements = moved_elements(op_.shape, operands, true);
+  return stored(compressed(op_.shape, elements), elements);
+}
+
+OpBuilder& OpBuilder::stored_selected_from(const std::vector<const TensorDesc*>& operands) {
+  const Estimate elements = moved_elements(op_.shape, operands, false);
   return stored(compressed(op_.shape, elements), elements);
 }
 
@@ -290,6 +306,7 @@ OpBuilder& OpBuilder::sparsity(const Sparsity<Index>& sparsity,
   if (sparsity.result == SparseResult::kOfPoints) stored_of_points(*tensor(sparsity.visits.front().front()));
   for (const TensorId mask : sparsity.within) stored_within(*tensor(mask));
   if (sparsity.result == SparseResult::kElementsOf) stored_elements_of(all(sparsity.elements_of));
+  if (sparsity.result == SparseResult::kSelectedFrom) stored_selected_from(all(sparsity.elements_of));
   if (!sparsity.bounds.empty()) sparsity.compresses() ? visits_within(sparsity.bounds) : stored_within(sparsity.bounds);
   if (sparsity.result == SparseResult::kGuessed) stored_as_guessed();
   if (sparsity.result == SparseResult::kAtVisited) stored_at_visited();

@@ -22,6 +22,8 @@ namespace tdsl::plan {
 /// Fixed elements [lo, hi).
 [[nodiscard]] DimAccess fixed(Index lo, Index hi);
 [[nodiscard]] DimAccess whole();
+/// A whole dimension of a compressed operand whose stored subscripts the label takes (DimAccess::walked).
+[[nodiscard]] DimAccess walked(int label);
 
 /// Builds an Op step by step; used by emitted programs and `tdslc explain`. Labels are numbered in the order in which
 /// they are added (out, label and reduce alike). (Not inline, so that emitted recording code compiles quickly.)
@@ -74,6 +76,8 @@ class OpBuilder {
   OpBuilder& stored_of_points(const TensorDesc& walked);
   /// A matrix stored by rows that holds the elements of these operands at other positions, each at most once.
   OpBuilder& stored_elements_of(const std::vector<const TensorDesc*>& operands);
+  /// The same, each any number of times: as many as an equal share of the operands' points has.
+  OpBuilder& stored_selected_from(const std::vector<const TensorDesc*>& operands);
   /// A matrix stored by rows with unknown density: a small share of the visited points is assumed.
   OpBuilder& stored_as_guessed();
   /// A matrix stored by rows with one element per visited point; points are visited within bounds.

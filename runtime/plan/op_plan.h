@@ -20,8 +20,12 @@ struct OpPlan {
   std::vector<Tiling> reduce;
   /// Super-blocks of output tiles: how many owned tiles per dimension a rank processes at once (memory limit); with an
   /// owner table, which has no dimensions, the first number counts tiles of the rank's list. A remote box is fetched
-  /// once per super-block that needs it. 0: all.
+  /// once per super-block that needs it, unless its operand is kept. 0: all.
   std::vector<Index> super_block;
+  /// Per read: true if the operand is kept over super-blocks. Each of its remote boxes is fetched in the first
+  /// super-block that needs it and held until the operation's last step. Equal for all reads of a tensor. Empty: none.
+  std::vector<bool> kept;
+  [[nodiscard]] bool keeps(const Op& op, TensorId tensor) const;
   /// An operand that is part of a local block is copied as if it had been received (`--reproducible`).
   bool packed = false;
   /// True if operands must have the same layout whether local or received: also if several ranks do the same work,
@@ -35,6 +39,13 @@ struct OpPlan {
 
 /// Where an output's blocks are placed: like the output tiles; results of a loop are whole on the rank of its task.
 [[nodiscard]] Distribution distribution_of(const Op& op, const OpPlan& plan, const TensorDesc& output);
+
+inline bool OpPlan::keeps(const Op& op, TensorId tensor) const {
+  for (std::size_t a = 0; a < kept.size(); ++a) {
+    if (kept[a] && op.reads[a].tensor == tensor) return true;
+  }
+  return false;
+}
 
 /// Lookup of a tensor's shape, element and placement.
 struct PlacedTensor {

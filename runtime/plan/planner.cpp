@@ -235,6 +235,7 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
   std::string decision = signature(op) + signature_of(plan.space) + 'k';
   for (const Tiling& panels : plan.reduce) append_number(decision, panels.tiles());
   for (Index edge : plan.super_block) append_number(decision, edge);
+  for (const bool kept : plan.kept) append_number(decision, kept ? 1 : 0);
   if (!inputs_.homes.empty()) append_housing(decision, planned->plan.housing);
   hash_ = mix(hash_, decision);
   const TensorLookup tensors = lookup();

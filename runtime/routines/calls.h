@@ -44,6 +44,15 @@ inline void line_call(Session& session, Routine routine, std::initializer_list<I
 inline void cumsum(Session& session, Into sums, TensorHandle a, Index axis, const Site& site) {
   line_call(session, Routine::kCumsum, {sums}, site, std::move(a), axis);
 }
+inline void cumprod(Session& session, Into results, TensorHandle a, Index axis, const Site& site) {
+  line_call(session, Routine::kCumprod, {results}, site, std::move(a), axis);
+}
+inline void cummax(Session& session, Into results, TensorHandle a, Index axis, const Site& site) {
+  line_call(session, Routine::kCummax, {results}, site, std::move(a), axis);
+}
+inline void cummin(Session& session, Into results, TensorHandle a, Index axis, const Site& site) {
+  line_call(session, Routine::kCummin, {results}, site, std::move(a), axis);
+}
 inline void sort(Session& session, Into sorted, TensorHandle a, Index axis, const Site& site) {
   line_call(session, Routine::kSort, {sorted}, site, std::move(a), axis);
 }

@@ -6,6 +6,7 @@ namespace tdsl::rt::sparse {
 
 BlockArrays arrays_of(const BlockHead& head) {
   TDSL_CHECK(!head.has(BlockHead::kEntries), "entries are assembled before they are read");
+  TDSL_CHECK(!head.is_coded(), "coded columns are read as such or decoded");
   constexpr Index kAlignment = 64;
   BlockArrays arrays;
   arrays.bytes = sizeof(BlockHead);

@@ -39,19 +39,22 @@ struct BlockHead {
       4;  ///< has a value array; otherwise all stored elements are true (bool, last level compressed)
   static constexpr std::uint8_t kEntries = 8;  ///< a list of entries, which may repeat coordinates, instead of arrays
                                                ///< (runtime/sparse/assembly.h)
+  static constexpr std::uint8_t kCoded = 1;    ///< codec
 
   std::uint32_t magic = kMagic;
   std::uint8_t levels = 0;
   std::uint8_t element = 0;  ///< ElementType
   std::uint8_t flags = 0;
-  std::uint8_t codec = 0;  ///< encoding of values; 0: plain
+  std::uint8_t codec = 0;  ///< encoding of values; 0: plain, kCoded: by columns (runtime/sparse/coded.h)
   std::array<Level, 8> kind{};
   std::array<Index, 8> count{};  ///< nodes per level
   Index bytes = 0;               ///< size of the block
-  std::array<std::byte, 40> reserved{};
+  Index chunks = 0, codes = 0;   ///< of a coded block: offsets of its chunks and codes
+  std::array<std::byte, 24> reserved{};
 
   [[nodiscard]] ElementType type() const { return static_cast<ElementType>(element); }
   [[nodiscard]] bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+  [[nodiscard]] bool is_coded() const { return codec == kCoded; }
   [[nodiscard]] bool is_dense() const {
     for (std::size_t l = 0; l < levels; ++l) {
       if (kind[l] != Level::kDense) return false;
@@ -71,7 +74,7 @@ struct BlockArrays {
   Index values = -1;
   Index bytes = 0;
 };
-/// Computed from kinds, counts, element and flags. Not for blocks of entries.
+/// Computed from kinds, counts, element and flags. Not for blocks of entries or coded blocks.
 [[nodiscard]] BlockArrays arrays_of(const BlockHead& head);
 
 /// A read-only view of a block.

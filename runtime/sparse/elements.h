@@ -16,7 +16,13 @@ class Elements {
   explicit Elements(std::span<const Part> parts) {
     for (const Part& part : parts) {
       if (part.head == nullptr || part.head->bytes == 0) continue;
-      Entry& entry = entries_.emplace_back(BlockView<T>(*part.head), std::array<Index, 8>{}, part.outer);
+      const BlockHead* head = part.head;
+      if (head->is_coded()) {
+        const Index corner = part.box[0].lo;
+        decoded_.push_back(decoded<T>(*head, {part.outer.lo - corner, part.outer.hi - corner}));
+        head = head_in(decoded_.back());
+      }
+      Entry& entry = entries_.emplace_back(BlockView<T>(*head), std::array<Index, 8>{}, part.outer);
       for (int d = 0; d < part.box.rank; ++d) entry.corner[static_cast<std::size_t>(d)] = part.box[d].lo;
     }
     std::ranges::sort(entries_, {}, [](const Entry& e) { return e.corner; });
@@ -63,6 +69,7 @@ class Elements {
     }
   }
 
+  std::vector<BlockMemory> decoded_;
   std::vector<Entry> entries_;
 };
 

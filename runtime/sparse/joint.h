@@ -72,7 +72,10 @@ class PartRows {
 template <class T>
 class RowCursor {
  public:
-  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) { settle(); }
+  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
+    parts.require_plain();
+    settle();
+  }
   /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the row, valid until the next call, and advances.
@@ -331,6 +334,43 @@ void first_of(TwoLists<TA, TB> l, const F& f) {
   }
 }
 
+/// A list whose columns are marked, for lookups.
+template <class T>
+class MarkedList {
+ public:
+  explicit MarkedList(const Segment<T>& list)
+      : list_(list), behind_(list.size == 0 ? 0 : list.coordinate[list.size - 1] + 1), mark_(marks_.up_to(behind_)) {
+    for (Index y = 0; y < list.size; ++y) mark_[list.coordinate[y]] = static_cast<std::uint32_t>(y);
+  }
+  [[nodiscard]] bool has(std::uint32_t j) const {
+    return j < behind_ && mark_[j] < list_.size && list_.coordinate[mark_[j]] == j;
+  }
+  /// The value at the column; requires has(j).
+  [[nodiscard]] T value(std::uint32_t j) const { return list_.value(mark_[j]); }
+
+ private:
+  Marks marks_;
+  Segment<T> list_;
+  std::uint32_t behind_;
+  std::uint32_t* mark_;
+};
+
+/// Elements of the first list, with the values of several others at the same columns; missing ones are 0 or, with kAll,
+/// skipped.
+template <bool kAll, class F, class T, class... Others>
+void first_of_many(const F& f, const Segment<T>& first, const Segment<Others>&... others) {
+  const std::tuple<MarkedList<Others>...> lists(others...);
+  std::apply(
+      [&](const auto&... list) {
+        for (Index x = 0; x < first.size; ++x) {
+          const std::uint32_t j = first.coordinate[x];
+          if (kAll && !(list.has(j) && ...)) continue;
+          f(first.corner + static_cast<Index>(j), first.value(x), (kAll || list.has(j) ? list.value(j) : Others(0))...);
+        }
+      },
+      lists);
+}
+
 }  // namespace detail
 
 /// A row of several matrices.
@@ -349,6 +389,14 @@ class JointRow {
       if (is_list(a) && is_list(b) && (a.empty() || b.empty() || a[0].corner == b[0].corner))
         return each_of_two(list_of(a), list_of(b), f);
     }
+    if constexpr (sizeof...(T) > 2 && kJoint != Joint::kEither) {
+      const bool marked = std::apply([](const auto&... list) { return can_mark(list...); }, segments_);
+      if (marked) {
+        return std::apply(
+            [&](const auto&... list) { detail::first_of_many<kJoint == Joint::kBoth>(f, list_of(list)...); },
+            segments_);
+      }
+    }
     std::apply([&](const auto&... list) { merged(f, ElementCursor<T>(list)...); }, segments_);
   }
 
@@ -356,6 +404,16 @@ class JointRow {
   template <class U>
   [[nodiscard]] static bool is_list(std::span<const Segment<U>> s) {
     return s.empty() || (s.size() == 1 && (s[0].coordinate != nullptr || s[0].size == 0));
+  }
+  /// True if all are lists relative to one corner, with columns that can be marked.
+  template <class First, class... Others>
+  [[nodiscard]] static bool can_mark(const First& first, const Others&... others) {
+    if (!is_list(first) || !(is_list(others) && ...)) return false;
+    const Index corner = list_of(first).corner;
+    const auto fits = [corner](const auto& list) {
+      return list.size == 0 || (list.corner == corner && list.coordinate[list.size - 1] < detail::kMarkedColumns);
+    };
+    return (fits(list_of(others)) && ...);
   }
   template <class U>
   [[nodiscard]] static Segment<U> list_of(std::span<const Segment<U>> s) {

@@ -4,11 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "runtime/check.h"
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/block.h"
+#include "runtime/sparse/coded.h"
 
 // A kernel's view of a sparse operand: the blocks and pieces that cover its task's box, in their memory layout. Cursors
 // use the tensor's global subscripts.
@@ -287,6 +290,10 @@ class Parts {
   explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
     for (const Part& part : parts) {
       if (part.head == nullptr || part.head->bytes == 0) continue;
+      if (part.head->is_coded()) {
+        coded_.push_back(part);
+        continue;
+      }
       Entry& entry = entries_.emplace_back(BlockView<T>(*part.head), std::array<Index, 8>{}, part.outer);
       for (int l = 0; l < R; ++l) {
         const auto d = static_cast<std::size_t>(order.empty() ? l : order[static_cast<std::size_t>(l)]);
@@ -302,12 +309,16 @@ class Parts {
       bands_.push_back({entries_[first].outer, first, last});
       first = last;
     }
+    if (coded_.empty()) return;
+    for (std::size_t k = 0; k < coded_.size(); ++k) bands_.push_back({coded_[k].outer, k, k});
+    std::ranges::sort(bands_, {}, [](const Band& band) { return band.outer.lo; });
   }
 
   /// Calls `f(view, row, column, rows, alone)` for every band of rows, ascending, with a block and its corner; `alone`:
   /// no other part shares these rows.
   template <class F>
   void each_band(F&& f) const requires(R == 2) {
+    require_plain();
     for (const Band& band : bands_) {
       const Entry& entry = entries_[band.first];
       f(entry.view, entry.corner[0], entry.corner[1], band.outer, band.last - band.first == 1);
@@ -316,6 +327,7 @@ class Parts {
   /// Calls `f(node)` for the outermost nodes of every part with subscripts in the interval, part by part.
   template <class F>
   void walk(Interval wanted, F&& f) const {
+    require_plain();
     for (const Entry& e : entries_) {
       const Children<T> roots = Children<T>::roots(e.view, e.corner.data(), e.outer, wanted);
       for (Index k = roots.first(); k < roots.first() + roots.size(); ++k)
@@ -326,6 +338,7 @@ class Parts {
   /// are adjacent by columns.
   template <class F>
   void each_roots(Interval wanted, F&& f) const {
+    require_plain();
     for (std::size_t band = 0; band < bands_.size(); ++band) {
       if (plan::intersect(bands_[band].outer, wanted).empty()) continue;
       for (std::size_t e = bands_[band].first; e < bands_[band].last; ++e) {
@@ -346,6 +359,7 @@ class Parts {
   template <class... Subscripts>
   [[nodiscard]] T locate(Subscripts... x) const {
     static_assert(sizeof...(Subscripts) == R);
+    require_plain();
     const std::array<Index, R> at{static_cast<Index>(x)...};
     const auto after = std::upper_bound(bands_.begin(), bands_.end(), at[0],
                                         [](Index i, const Band& band) { return i < band.outer.lo; });
@@ -362,14 +376,25 @@ class Parts {
   }
 
   /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of parts with
-  /// dense rows, the listed rows of others.
+  /// dense rows or coded columns, the listed rows of others.
   template <class F>
   void rows(Interval wanted, F&& f) const requires(R == 2) {
+    rows_or_codes(wanted, f, [&](const CodedRows<T>& coded) { decoded_rows(coded, f); });
+  }
+  /// The same, but calls `g(coded)` for the rows of a part with coded columns.
+  template <class F, class G>
+  void rows_or_codes(Interval wanted, F&& f, G&& g) const requires(R == 2) {
     std::vector<Segment<T>> segments;
     std::vector<Index> next;
     for (const Band& band : bands_) {
       const Interval range = plan::intersect(band.outer, wanted);
       if (range.empty()) continue;
+      if (band.first == band.last) {
+        const Part& part = coded_[band.first];
+        const Index row = part.box.dim[0].lo;
+        g(CodedRows<T>{CodedView<T>(*part.head), row, part.box.dim[1].lo, {range.lo - row, range.hi - row}});
+        continue;
+      }
       if (band.last - band.first == 1) {
         rows_of(entries_[band.first], range, f);
         continue;
@@ -379,6 +404,7 @@ class Parts {
   }
   /// Row i, which may be empty; `segments` is its storage.
   [[nodiscard]] Row<T> row(Index i, std::vector<Segment<T>>& segments) const requires(R == 2) {
+    require_plain();
     segments.clear();
     const auto after =
         std::upper_bound(bands_.begin(), bands_.end(), i, [](Index x, const Band& band) { return x < band.outer.lo; });
@@ -404,8 +430,32 @@ class Parts {
   struct Band {
     Interval outer;
     std::size_t first = 0;
-    std::size_t last = 0;
+    std::size_t last = 0;  ///< if equal to `first`: coded_[first], which has its rows to itself
   };
+
+  /// Columns are coded only where rows are visited one after the other.
+  void require_plain() const { TDSL_CHECK(coded_.empty(), "coded columns are read row by row"); }
+
+  /// Decodes a few rows at a time. Out of line, like merge_rows.
+  template <class F>
+  [[gnu::noinline]] static void decoded_rows(const CodedRows<T>& coded, F&& f) {
+    constexpr Index kElements = 16384;
+    const Index columns = coded.view.columns();
+    const Index height = std::clamp<Index>(kElements / std::max<Index>(columns, 1), 1, kSegmentRows);
+    const auto values = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(height * columns));
+    Segment<T> segment;
+    segment.size = columns;
+    segment.corner = coded.column;
+    segment.no_zeros = false;
+    for (Index first = coded.rows.lo; first < coded.rows.hi; first += height) {
+      const Interval some{first, std::min(coded.rows.hi, first + height)};
+      coded.view.decode(some, values.get());
+      for (Index i = some.lo; i < some.hi; ++i) {
+        segment.values = values.get() + (i - some.lo) * columns;
+        f(Row<T>(coded.row + i, {&segment, 1}));
+      }
+    }
+  }
 
   /// Iterates over the rows of one part; loop invariants are computed once.
   template <class F>
@@ -461,6 +511,7 @@ class Parts {
   friend class RowCursor<T>;
 
   std::vector<Entry> entries_;
+  std::vector<Part> coded_;
   std::vector<Band> bands_;
 };
 

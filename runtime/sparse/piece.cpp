@@ -38,6 +38,10 @@ class FarArray {
 
 Piece piece_of(const BlockHead& block, OuterRange outer, const BlockReader& read) {
   TDSL_CHECK(block.levels > 0, "a scalar has no ranges");
+  if (block.is_coded()) {
+    const auto head = static_cast<Index>(sizeof(BlockHead));
+    return {block, {{head, head, block.bytes - head}}};
+  }
   const BlockArrays from = arrays_of(block);
   Piece piece{block, {}};
   std::array<OuterRange, 8> nodes{};
@@ -73,6 +77,7 @@ Piece piece_of(const BlockHead& block, OuterRange outer, const BlockReader& read
 }
 
 void rebase(BlockHead& piece) {
+  if (piece.is_coded()) return;
   const BlockArrays arrays = arrays_of(piece);
   for (std::size_t l = 1; l < piece.levels; ++l) {
     if (arrays.position[l] < 0) continue;

@@ -10,7 +10,7 @@
 namespace tdsl::rt::sparse {
 
 /// A range of a block's outermost level, as a block of its own: sent as contiguous runs of the owner's memory (two per
-/// level, plus the values) without packing.
+/// level, plus the values) without packing. A coded block is always sent whole.
 struct Piece {
   struct Run {
     Index from = 0;  ///< offset in the block, in bytes

@@ -15,12 +15,33 @@ def tokens(text):
     return TOKEN.findall(re.sub(r"(\d)\.\.", "\\1 ..", text))
 
 
+# Functions that a case may declare itself; the names of their options; words with a meaning in one place.
+SOFT = set("""asin acos atan atan2 sinh cosh asinh acosh atanh hypot cbrt log2 log10 exp2 erfc gamma lgamma digamma copysign trunc clip
+isfinite isclose allclose linspace zeros_like ones_like full_like stack repeat flatten take kron diff variance median quantile cumprod
+cummax cummin searchsorted interp histogram bincount real""".split())
+OPTIONS = {"ddof", "rtol", "atol", "side", "weights"}
+AFTER = {":": {"literal", "float", "real", "number"}, "side=": {"left", "right"}}
+
+
 def renamed(text, prefix, kept=frozenset()):
     """The program with a prefix on each of its own names."""
-    result = []
-    for token in tokens(text):
-        own = re.match(r"[A-Za-z_]", token) and token not in KEPT and token not in kept
+    declared = set(re.findall(r"\b(?:fn|monoid)\s+(\w+)", text))
+    has_pi = re.search(r"\b(?:let|var|param|for)\s+pi\b|\[pi\b", text)
+    result, before = [], ["", ""]
+    parts = tokens(text)
+    after = [t for t in parts if not t.isspace()][1:] + [""]
+    for token in parts:
+        if token.isspace():
+            result.append(token)
+            continue
+        following = after.pop(0)
+        soft = (token in SOFT and token not in declared and following == "(" or token == "pi" and not has_pi or token == "newaxis"
+                or token in ("break", "continue") and following == ";"
+                or token in OPTIONS and following == "=" and before[1] in ("(", ",")
+                or token in AFTER.get(before[1], ()) or token in AFTER.get("".join(before), ()))
+        own = re.match(r"[A-Za-z_]", token) and token not in KEPT and token not in kept and not soft
         result.append(prefix + token if own else token)
+        before = [before[1], token]
     return "".join(result)
 
 

@@ -105,6 +105,9 @@ MISTAKES = [
     Mistake("gather_from_nothing", "run_time", "--x {x} --A {A} --what 7", 1,
             r"run_time\.tdsl:15\b.*subscript .x\[i\]. of `nothing` is \d+ and lies outside its dimension of 0|"
             r"run_time\.tdsl:15\b.*subscript 0 is out of bounds: .*extent 0"),
+    *(Mistake(f"selected_{name}_out_of_bounds", "run_time", f"--x {{x}} --A {{A}} --what {what}", 1,
+              rf"run_time\.tdsl:{line}\b.*(subscript .x\[i\]. of `K` is \d+ and lies outside its dimension of \d+|subscript \d+ is out of bounds)")
+      for name, what, line in (("row", 8, 16), ("column", 9, 17))),
     Mistake("division_by_zero_index", "run_time", "--x {x} --A {A} --what 4", 1, r"run_time\.tdsl:12\b.*(division|zero)"),
     Mistake("cast_does_not_fit", "run_time", "--x {x} --A {A} --what 5", 1, r"run_time\.tdsl:13\b"),
     Mistake("division_by_zero_host", "run_time", "--x {x} --A {A} --what 6", 1, r"run_time\.tdsl:14\b.*(division|zero)"),
@@ -278,6 +281,8 @@ COMMAND_MISTAKES = [
     ("tdslc_explain_product", "explain {product} --set n=4294967296", 1, r"product\.tdsl:2: the size n \* n is more than"),
     *((f"tdslc_{stage}_without_sizes", f"explain {{square}} --stage={stage}", 1, r"square\.tdsl:1: the extent of n is not known: give a file, or --set n=N")
       for stage in ("region", "workflow", "algebra", "kernels")),
+    ("tdslc_rules_without_sizes", "explain {square} -n 2 --stage=rules", 1, r"square\.tdsl:1: the extent of n is not known: give a file, or --set n=N"),
+    ("tdslc_rules_of_one_rank", "explain {square} --set n=8 --stage=rules", 2, r"--stage=rules: one site moves nothing; give -n"),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     # Kept out of other lists, in case one of them does start ranks.

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import numpy as np
+import scipy.sparse
 
 import compare
 import launch
@@ -25,6 +26,7 @@ import turns
 from points import Point
 from prefix import prefix_of
 from program import Program
+from relation_facts import RelationFacts
 from session import LEAST_WINDOW, Failed, Session, interval
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +42,9 @@ SPARSE_FORMS = {
     2: {"normalised": "let r[i, j] = A[i, j] / sqrt(A[i, i] * A[j, j]);", "eye": "let r = eye(n) + A;", "diag_less": "let r = diag(v) - A;", "less_diag": "let r = A - k * diag(v);",
         "triangle": "let r = tril(A) + eye(n);", "laplacian": "let r = laplacian(A);", "scaled_columns": "let r = A @ diag(v);", "scaled_rows": "let r = diag(v) @ A;",
         "quotient": "let r[i, j] = A[i, j] / v[i];"}}
+# Selections by index vectors, with results in r.
+SELECTED_FORMS = {"both": "let r[i, j] = A[p[i], q[j]];", "rows": "let r[i, j] = A[p[i], j];", "columns": "let r[i, j] = A[i, q[j]];", "alike": "let r[i, j] = A[p[i], p[j]];",
+                  "turned": "let r[i, j] = A[p[j], q[i]];", "computed": "let r[i, j] = A[(p[i] + k) % n, j];"}
 # Two readers, so that the result is a tensor; none of its elements is sent to rank 0.
 SPARSE_USES = {0: "output s = r;", 1: "output s = sum(r + r);", 2: "output s = r @ v; output t = sum(r);"}
 # Assemblies of docs/sparse.md: inputs beside v: f64[n], the text, and stored elements of K in millions.
@@ -54,8 +59,20 @@ ASSEMBLED_FORMS = {
     "loop": ("", "var K: f64[n, sparse n] = zeros(n, n);\nfor i in 0..n {\n  K[i, i] = 2.0;\n}", 1),
     "set_diagonal": (MATRIX, "var K = A;\nK[i, i] = 2.0;", 11), "added_diagonal": (MATRIX, "var K = A;\nK[i, i] += v[i];", 11),
     "cleared_row": (MATRIX, "var K = A;\nK[3, :] = 0.0;", 10)}
+# Programs over compressed matrices: file, compressed inputs (rows, columns, stored elements), dense inputs, options, and the operands that every
+# iteration needs whole: (iterations, bytes per iteration).
+BENCH = "tools/bench/programs/sparse/"
+SQUARE = (6000, 6000, 120_000)
+SQUARE_BYTES = 12 * SQUARE[2] + 8 * SQUARE[0]
+WALKS = (
+    (BENCH + "product.tdsl", {"A": SQUARE, "B": SQUARE}, {}, ("--repeats", 2), (2, SQUARE_BYTES)),
+    (BENCH + "spgemm.tdsl", {"A": SQUARE, "B": SQUARE}, {}, ("--repeats", 2), (2, SQUARE_BYTES)),
+    (BENCH + "chain.tdsl", {"A": (3000, 3000, 15_000)}, {}, ("--repeats", 3), (3, 12 * 15_000 + 8 * 3000)),
+    ("samples/sparse_chain.tdsl", {"S": (2000, 2000, 6000), "W": (500, 2000, 2000), "F": (2000, 20, 2000)}, {}, ("--steps", 3), None),
+    ("samples/sparse_factorisation.tdsl", {"R": (4000, 3000, 60_000)}, {"P0": (4000, 16), "Q0": (16, 3000)}, ("--steps", 2), None),
+    ("samples/ratings_als.tdsl", {}, {}, ("--rounds", 1, "--rank", 8, "--inner", 2), None))
 # Slow tests that take turns in CI, half of them per commit.
-IN_TURNS = ("test_forms_stay_sparse", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products")
+IN_TURNS = ("test_forms_stay_sparse", "test_walks_receive_operands_once", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products")
 # Instrumented compilers and executables are slow: only checks that run ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
@@ -70,8 +87,8 @@ def measured(command):
     return tuple(map(float, result.stdout.split()))
 
 
-class Facts:
-    """The tests of this file; each method `test_NAME` raises Failed or returns text to show."""
+class Facts(RelationFacts):
+    """The tests of this file and of relation_facts.py; each method `test_NAME` raises Failed or returns text to show."""
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
@@ -122,6 +139,11 @@ class Facts:
             for name, form in forms.items():
                 program = f"import std.graph;\nparam k: i64 = 2;\ninput {MATRIX};\ninput v: f64[n];\n{form}\n{SPARSE_USES[rank]}\noutput w = sum(v) * k;\n"
                 self.check_sparse_form(name, program, every_rank, n, 3 * (2 * matrix + 16 * n), matrix + 4 * 8 * n)
+        # Rows may be selected repeatedly, so held bytes have no bound; bounds of received bytes allow twice the elements of A that are expected.
+        for name, form in SELECTED_FORMS.items():
+            indexes = "".join(f"input {each}: i64[n];\n" for each in "pq" if f"{each}[" in form)
+            program = f"param k: i64 = 2;\ninput {MATRIX};\n{indexes}input v: f64[n];\n{form}\n{SPARSE_USES[2]}\noutput w = sum(v) * k;\n"
+            self.check_sparse_form(f"selected_{name}", program, every_rank, n, math.inf, 2 * matrix + 4 * 8 * n)
         for name, (inputs, form, stored) in ASSEMBLED_FORMS.items():
             declared = ("param m: i64 = 10000000;\n" if inputs == POINTS else "") + "param n: i64 = 1000000;\n"
             declared += "".join(f"input {each};\n" for each in (inputs, "v: f64[n]") if each)
@@ -143,6 +165,96 @@ class Facts:
                 if each["peak_block_bytes"] > most_held or each["bytes_received"] > most_received:
                     raise Failed(f"{name} on {ranks} ranks: rank {each['rank']} holds {each['peak_block_bytes']:.3g} B of {most_held:.3g} and receives "
                                  f"{each['bytes_received']:.3g} B of {most_received:.3g}")
+
+    # A walk over stored elements receives each operand once: no rank receives more than 1.05 of the remote shares, predicted where an operand
+    # exceeds the limit of a step, and counted; with twice the smallest window no more than 1.05 of the bytes without a window.
+    def test_walks_receive_operands_once(self):
+        ranks, lines = (2,) if self.quick else (2, 4, 8), []
+        source = self.work / "walk.tdsl"
+        source.write_text("input A: f64[n, sparse m];\ninput B: f64[m, sparse m];\nlet C = A @ B;\noutput r = sum(C * C, axis=1);\n")
+        for n, m, a, b in ((300_000, 20_000, 2_400_000, 20_000_000), (100_000, 100_000, 100_000_000, 100_000_000)):
+            for p in ranks:
+                sizes = (f"{key}={value}" for key, value in (("n", n), ("m", m), ("A.stored", a), ("B.stored", b)))
+                rows = self.explain(source, "-n", p, *(word for size in sizes for word in ("--set", size)))["statements"]
+                share, received = (12 * b + 8 * m) * (p - 1) / p, sum(row["predicted"]["bytes_received_max"] for row in rows)
+                if received > 1.05 * share:
+                    raise Failed(f"a product with {b} stored elements on {p} ranks: {received:.4g} bytes are received of {share:.4g}")
+                lines.append(f"{b} stored elements, ranks={p}: {received / share:.3f} of the remote share")
+        for path, matrices, dense, options, whole in turns.part(WALKS, 1 if self.long else 2):
+            executable = self.session(path, []).executable
+            # `auto` may take EinDecomp's cyclic maps, whose cuts by stored elements differ between tensors: blocks at cuts move once more.
+            arguments = [*self.walk_inputs(matrices, dense), *options, "--threads", 1, "--quiet", "--schedule", "search"]
+            for p in ranks:
+                free = self.received(executable, p, arguments)
+                window = 2 * self.least_window(executable, p, arguments)
+                tight = self.received(executable, p, [*arguments, "--window", window])
+                share = whole and whole[0] * whole[1] * (p - 1) / p
+                if whole and max(free) > 1.05 * share + 0.02 * whole[0] * whole[1]:
+                    raise Failed(f"{path} on {p} ranks: {max(free)} bytes received, the remote shares are {share:.0f}")
+                if max(tight) > 1.05 * max(free) or sum(tight) > 1.05 * sum(free):
+                    raise Failed(f"{path} on {p} ranks: {max(tight)} bytes received with --window {window}, {max(free)} without")
+                lines.append(f"{Path(path).stem} ranks={p}: {max(free)} bytes, --window {window}: {max(tight)}")
+        return "\n    ".join(lines)
+
+    def walk_inputs(self, matrices, dense):
+        """Options that name random inputs, in files of this test; without any, ratings."""
+        rng, files = np.random.default_rng(11), {}
+        for name, (rows, columns, stored) in matrices.items():
+            flat = np.unique(rng.integers(0, rows * columns, stored))
+            files[name] = self.work / f"walk_{name}.mtx"
+            files[name].write_text(f"%%MatrixMarket matrix coordinate real general\n{rows} {columns} {len(flat)}\n"
+                                   + "".join(f"{at // columns + 1} {at % columns + 1} {1 + at % 3}\n" for at in flat))
+        arrays = {name: rng.random(shape) for name, shape in dense.items()}
+        if not files:
+            flat = np.unique(rng.integers(0, 4000 * 1500, 60_000))
+            arrays = {"user": flat // 1500, "movie": flat % 1500, "rating": 1.0 + flat % 5}
+        for name, array in arrays.items():
+            files[name] = self.work / f"walk_{name}.npy"
+            np.save(files[name], array)
+        return [word for name, file in files.items() for word in ("--" + name, file)]
+
+    def received(self, executable, ranks, arguments):
+        """Received bytes of every rank."""
+        self.run(executable, ranks, [*arguments, "--stats", "walk.json"])
+        return [r["bytes_received"] for r in json.loads((self.work / "walk.json").read_text())["per_rank"]]
+
+    def least_window(self, executable, ranks, arguments):
+        window = 1
+        while True:
+            result = launch.run([*launch.mpi_command(ranks), executable, *arguments, "--window", window], self.options.limit, cwd=self.work,
+                                env={"TDSL_OVERSUBSCRIBED": "1"})
+            asked = LEAST_WINDOW.search(result.err) if result.code == 2 else None
+            if not asked:
+                return window
+            if int(asked[1]) <= window:
+                raise Failed(f"window {window} is refused: {result}")
+            window = int(asked[1])
+
+    # Operators over the stored elements of a matrix are one kernel, which reads it once and takes the same operations.
+    def test_stored_elements_are_read_once(self):
+        inputs = {"X": "f64[n, sparse m]", "Y": "f64[n, sparse m]", "v": "f64[m]", "w": "f64[n]", "U": "f64[n, 8]", "V": "f64[m, 8]"}
+        # Text, and kernels that read X if each operator is one.
+        programs = {"row": ("output r = X' @ (w * (X @ v));", 2), "outer": ("output r = sum(X * log((U @ V') ** 2 + 1.0));", 2),
+                    "als": ("output r = (X * (U @ V')) @ V;", 2),
+                    "aggregates": ("let a = sum(X * X);\nlet b = sum[i, j](abs(X[i, j]) * w[i]);\nlet c = sum(X * Y);\noutput a;\noutput b;\noutput c;", 3)}
+        sizes = ("--set", "n=20000", "--set", "m=1000", "--set", "X.stored=200000")
+        for (name, (text, separate)), ranks in itertools.product(programs.items(), (1, 4)):
+            path = self.work / f"stored_{name}.tdsl"
+            path.write_text("".join(f"input {k}: {kind};\n" for k, kind in inputs.items() if re.search(rf"\b{k}\b", text)) + text + "\n")
+            more = ("--set", "Y.stored=200000") if "Y" in text else ()
+            flops = {}
+            for passes, wanted in (((), 1), (("--disable-pass", "stored_nests"), separate)):
+                arguments = ("-n", ranks, *sizes, *more, *passes)
+                shown = launch.run([self.tdslc, "explain", path, "--stage=kernels", *arguments], self.options.limit)
+                reads = [line for line in shown.out.splitlines() if re.match(r" +reads .*\bX\[", line)]
+                if shown.code != 0 or len(reads) != wanted:
+                    raise Failed(f"{name} on {ranks} ranks {passes}: {shown.out or shown}")
+                flops[passes] = sum(r["predicted"]["flops_max"] for r in self.explain(path, *arguments)["statements"])
+            once, apart = flops.values()
+            dense = 20000 / ranks if name == "row" else 0  # products with w, which a walk counts by the share of stored elements
+            if name != "aggregates" and abs(once + dense - apart) > 0.02 * apart:
+                raise Failed(f"{name} on {ranks} ranks: {once:g} operations instead of {apart:g}")
+        return f"{len(programs)} programs read X once"
 
     # Every rank receives exactly the predicted bytes, and `explain` predicts the same as the run.
     def test_received_bytes_are_as_predicted(self):
@@ -197,6 +309,52 @@ class Facts:
             if totals[name, ranks][0] != flops or totals[name, ranks][1] > 1.1 * received:
                 raise Failed(f"{name} on {ranks} ranks: {totals[name, ranks]} flops and bytes, plain {flops} and {received}")
         return str(totals)
+
+    # A product with the matrix of a graph with locality receives the rows at the cut, found once; a vector of any other graph comes whole.
+    def test_vectors_of_graphs_are_fetched_by_lists(self):
+        path, executable, steps = self.work / "graph_steps.tdsl", self.work / "graph_steps", 6
+        path.write_text(f"input A: f64[n, sparse n];\ninput x: f64[n];\nvar y = x;\nfor t in 0..{steps} {{\n  y = 0.25 * (A @ y);\n}}\noutput y;\n")
+        built = launch.run([self.tdslc, "build", path, "-o", executable, "--disable-pass", "serial_loops"], 3 * self.options.limit)
+        if built.code != 0:
+            raise Failed(f"tdslc build: {built}")
+        side, lines = 300, []
+        for (name, graph), ranks in itertools.product({"grid": renumbered_grid(side), "random": random_graph(side * side)}.items(), (2, 4, 8)):
+            scipy.sparse.save_npz(self.work / "graph.npz", graph)
+            x = np.random.default_rng(3).random(side * side)
+            np.save(self.work / "x.npy", x)
+            self.run(executable, ranks, ["--A", "graph.npz", "--x", "x.npy", "--y", "y.npy", "--threads", "1", "--quiet", "--stats", "lists.json"])
+            for _ in range(steps):
+                x = 0.25 * (graph @ x)
+            if not np.allclose(np.load(self.work / "y.npy"), x, rtol=1e-12):
+                raise Failed(f"{name} on {ranks} ranks: wrong result")
+            statistics = json.loads((self.work / "lists.json").read_text())
+            received, by_lists, lists = self.counts_of_step(statistics)
+            cuts = [graph[side * side * r // ranks:side * side * (r + 1) // ranks] for r in range(ranks)]
+            halo = sum(len(np.setdiff1d(rows.indices, np.arange(side * side * r // ranks, side * side * (r + 1) // ranks))) for r, rows in enumerate(cuts))
+            whole = steps * (ranks - 1) * side * side * 8
+            if name == "grid" and (received + lists > 3 * steps * halo * 8 or by_lists == 0):
+                raise Failed(f"{ranks} ranks receive {received} bytes, {by_lists} by lists of {lists} bytes; the cut has {steps * halo * 8}")
+            if name == "random" and (received != whole or lists > 0):
+                raise Failed(f"random graph, {ranks} ranks: {received} bytes received, {lists} of lists; the whole has {whole}")
+            rows = [row for row in self.explain(path, "-n", ranks, "--set", f"n={side * side}")["statements"] if row.get("by_lists")]
+            if [row["line"] for row in rows] != [5]:
+                raise Failed(f"explain names lists in {rows}")
+            lines.append(f"{name}, {ranks} ranks: {received} B received, cut {steps * halo * 8}, whole {whole}, lists {lists}")
+        return "\n    ".join(lines)
+
+    @staticmethod
+    def counts_of_step(statistics):
+        """Bytes received, of these by lists, and of lists, on all ranks; each rank's counts are within its predictions."""
+        counts = [0, 0, 0]
+        for row in statistics["statements"]:
+            if row["line"] != 5:
+                continue
+            for rank in row["per_rank"]:
+                low, high = interval(rank["predicted"]["bytes_received"])
+                if not low <= rank["measured"]["bytes_received"] <= high:
+                    raise Failed(f"received {rank['measured']['bytes_received']} bytes, predicted {low} to {high}")
+            counts = [a + row["measured"].get(b, 0) for a, b in zip(counts, ("bytes_received", "bytes_by_lists", "list_bytes"))]
+        return counts
 
     # Simulated nodes on one host: a node receives what its part of the grid needs, all counts are as predicted, and
     # results are bit-identical.
@@ -611,6 +769,19 @@ class Facts:
                 lines.append(f"{path.stem} ranks={ranks}: {received} of {target} bytes")
         return "\n    ".join(lines)
 
+    # Partial results of X'Y on 16 ranks are combined in pieces: under every schedule, the busiest rank receives the result less its own piece
+    # (NumS's tree of pairs: four times the result), at most a tenth more than under search. Small ones meet on one rank.
+    def test_sums_are_combined_in_pieces(self):
+        path = self.work / "gram.tdsl"
+        path.write_text("input X: f64[n, 256];\ninput Y: f64[n, 256];\noutput C = X' @ Y;\n")
+        received = {}
+        for schedule in ("search", "lshs", "eindecomp", "pattern", "greedy"):
+            plan = self.explain(path, "-n", 16, "--set", "n=160000", "--schedule", schedule)
+            received[schedule] = max(r["bytes_received"] for r in plan["per_rank"][1:])  # rank 0 also collects printed values
+        if max(received.values()) > 1.1 * received["search"] or received["lshs"] != 15 * 256 * 256 * 8 / 16:
+            raise Failed(f"received bytes: {received}")
+        return f"received bytes: {received}"
+
     # A requested schedule runs, or the run and `explain` end with exit code 2 and one message; the task workflow is shown
     # with its ranks, and for Graphviz.
     def test_schedules_in_words(self):
@@ -892,6 +1063,34 @@ class Facts:
             if held[1] > ranks * held[0] or resident[1] > resident[0] + (4 << 20):
                 raise Failed(f"ranks={ranks}: 2000 and 10000 iterations held {held} bytes of blocks, {resident} in all")
         return f"10000 iterations: {held[1]} bytes of blocks, {(resident[1] - resident[0]) / 2**20:.1f} MiB more than 2000 of the process"
+
+    # Columns of few distinct values are held as codes: a matrix with the columns of a table takes at most 0.3 of the bytes of its elements.
+    def test_coded_columns_take_few_bytes(self):
+        rng, n = np.random.default_rng(5), 200000
+        distinct = (2, 12, 31, 7, 1400, 1200, 20, 3000, 2000, 700, 300, 300, 1400, 190, 5, 1)
+        share = np.array([1.0] * 10 + [0.9] * 3 + [0.08, 0.02, 0.01])
+        X = np.stack([rng.integers(1, d + 1, n) for d in distinct], axis=1) * (rng.random((n, len(distinct))) < share)
+        np.save(self.work / "coded-X.npy", X.astype(np.float64))
+        np.save(self.work / "coded-v.npy", rng.random(len(distinct)))
+        forms = {"coded": ["--disable-pass", "stored_nests"], "elements": ["--disable-pass", "coding"]}
+        for form, switch in forms.items():
+            built = launch.run([self.tdslc, "build", ROOT / "tools/bench/programs/coded/row.tdsl", "-o", self.work / f"row-{form}", *switch],
+                               self.options.limit)
+            if built.code != 0:
+                raise Failed(f"building {form}: {built}")
+        shares = []
+        for ranks in (1, 2, 3):
+            held = {}
+            for form in forms:
+                self.run(self.work / f"row-{form}", ranks, ["--X", "coded-X.npy", "--v", "coded-v.npy", "--threads", "1", "--stats", f"row-{form}.json", "--quiet",
+                                                            "--r", f"row-{form}.npy"])
+                held[form] = sum(s["stored"]["bytes"] for s in json.loads((self.work / f"row-{form}.json").read_text())["statements"] if "stored" in s)
+            if not np.allclose(np.load(self.work / "row-coded.npy"), np.load(self.work / "row-elements.npy"), rtol=1e-9):
+                raise Failed(f"ranks={ranks}: coded columns and elements give different results")
+            shares.append(held["coded"] / held["elements"])
+        if max(shares) > 0.3:
+            raise Failed(f"coded columns take {shares} of the bytes of their elements on 1, 2, 3 ranks")
+        return f"coded columns take {max(shares):.3f} of the bytes of their elements"
 
     # Derivatives through a recurrence keep the elements read by each iteration, not whole vectors.
     def test_gradient_of_a_recurrence_keeps_elements(self):
@@ -1199,6 +1398,24 @@ class Facts:
         return "; ".join(rows.values())
 
 
+def renumbered_grid(side):
+    """A square grid's adjacency, with nodes along a Z-order curve."""
+    at = np.arange(side * side)
+    codes = sum(((at // side >> bit & 1) << 2 * bit + 1) | ((at % side >> bit & 1) << 2 * bit) for bit in range(side.bit_length()))
+    number = np.empty_like(at)
+    number[np.argsort(codes)] = at
+    grid = number.reshape(side, side)
+    a, b = np.concatenate([grid[1:].ravel(), grid[:, 1:].ravel()]), np.concatenate([grid[:-1].ravel(), grid[:, :-1].ravel()])
+    return scipy.sparse.csr_matrix((np.ones(2 * len(a)), (np.concatenate([a, b]), np.concatenate([b, a]))), shape=(side * side, side * side))
+
+
+def random_graph(nodes):
+    """Eight neighbours a node, anywhere: every part of the graph meets most of the vector."""
+    random = np.random.default_rng(4)
+    rows = np.repeat(np.arange(nodes), 8)
+    return scipy.sparse.csr_matrix((np.full(8 * nodes, 0.5), (rows, random.integers(nodes, size=8 * nodes))), shape=(nodes, nodes))
+
+
 def least_flops(operands, result, sizes):
     """Minimum over all pairwise contraction orders, and over a single loop nest: a multiplication and an addition per point."""
     def points(labels):
@@ -1258,7 +1475,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--list", action="store_true", help="only names")
     options = parser.parse_args()
-    every = [m for m in vars(Facts) if m.startswith("test_") and options.filter in "facts/" + m[5:] and (options.mode != "sanitizer" or m in WITH_SANITIZERS)]
+    every = [m for part in Facts.__mro__ for m in vars(part) if m.startswith("test_") and options.filter in "facts/" + m[5:] and (options.mode != "sanitizer" or m in WITH_SANITIZERS)]
     left_out = set(IN_TURNS) - set(turns.part(IN_TURNS, 2))
     waiting = [m for m in every if m not in left_out]
     if options.list:

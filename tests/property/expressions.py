@@ -231,7 +231,8 @@ class Expressions:
         table = [("abs({0})", intervals.absolute), ("sign({0})", intervals.constant(-1, 1)),
                  ("relu({0})", lambda x: intervals.maximum(x, (0, 0)))]
         if scalar in FLOATS:
-            table += [("floor({0})", whole(math.floor)), ("ceil({0})", whole(math.ceil)), ("round({0})", whole(round))]
+            table += [("floor({0})", whole(math.floor)), ("ceil({0})", whole(math.ceil)), ("round({0})", whole(round)),
+                      ("trunc({0})", whole(math.trunc))]
         if scalar in FLOATS and not self.exact:
             root = intervals.monotone(lambda x: math.sqrt(max(x, 0)))
             largest = a.magnitude()
@@ -243,6 +244,22 @@ class Expressions:
                                  ("log1p(abs({0}))", intervals.constant(0, math.log1p(largest))),
                                  ("expm1(min({0}, 1.0))", intervals.constant(-1, 1.72)),
                                  ("tan(min(max({0}, -1.0), 1.0))", intervals.constant(-1.6, 1.6)),
+                                 ("atan({0})", intervals.constant(-1.6, 1.6)), ("asinh({0})", intervals.monotone(math.asinh)),
+                                 ("asin(clip({0}, -1.0, 1.0))", intervals.constant(-1.6, 1.6)),
+                                 ("acos(clip({0}, -1.0, 1.0))", intervals.constant(0, 3.2)),
+                                 ("atanh(clip({0}, -0.5, 0.5))", intervals.constant(-0.6, 0.6)),
+                                 ("acosh(abs({0}) + 1.5)", intervals.constant(0.9, math.acosh(largest + 1.5))),
+                                 ("sinh(clip({0}, -1.0, 1.0))", intervals.constant(-1.2, 1.2)),
+                                 ("cosh(clip({0}, -1.0, 1.0))", intervals.constant(1, 1.6)),
+                                 ("cbrt(abs({0}) + 0.1)", intervals.constant(0, largest + 1)),
+                                 ("log2(abs({0}) + 1.0)", intervals.constant(0, math.log2(largest + 1))),
+                                 ("log10(abs({0}) + 1.0)", intervals.constant(0, math.log10(largest + 1))),
+                                 ("exp2(min({0}, 2.0))", intervals.constant(0, 4)), ("erfc({0})", intervals.constant(0, 2)),
+                                 ("lgamma(clip({0}, 0.5, 3.0))", intervals.constant(-0.2, 0.8)),
+                                 ("gamma(clip({0}, 0.5, 3.0))", intervals.constant(0.8, 2.1)),
+                                 ("digamma(clip({0}, 0.5, 3.0))", intervals.constant(-2.1, 1)),
+                                 ("hypot({0}, 1.5)", intervals.constant(1.5, largest + 1.5)),
+                                 ("atan2({0}, 1.5)", intervals.constant(-1.6, 1.6)),
                                  ("(abs({0}) ** 0.5)", intervals.constant(0, math.sqrt(largest))),
                                  ("pow(abs({0}) + 0.5, 1.5)", intervals.constant(0, (largest + 0.5) ** 1.5))] + table[3:4]
             if a.low >= 0:

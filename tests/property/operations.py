@@ -128,11 +128,26 @@ class Operations(Expressions):
         return None
 
     def structure(self, scalar, shape, context, depth):
-        kind = self.rng.choice(["flip", "roll", "concat", "outer", "diag", "triangle", "reshape", "matrix_diag"])
+        kind = self.rng.choice(["flip", "down", "newaxis", "take", "transposed", "roll", "concat", "outer", "diag", "triangle", "reshape", "matrix_diag"])
         if kind == "flip":
             a = self.expr(scalar, shape, context, depth - 1)
             axis = f", axis={self.rng.randrange(len(shape))}" if self.chance(0.7) else ""
             return ranged(f"flip({{0}}{axis})", [a], scalar, shape, (a.low, a.high), a.weak)
+        if kind == "down":
+            a = self.expr(scalar, shape, context, depth - 1)
+            slices = ", ".join(self.rng.choice([":", "::-1"]) for _ in shape)
+            return ranged(f"({{0}})[{slices}]", [a], scalar, shape, (a.low, a.high), a.weak)
+        if kind == "newaxis" and len(shape) == 2 and scalar != "bool":
+            a, b = (self.expr(scalar, (d,), context, depth - 1) for d in shape)
+            return ranged("where(({0})[:, newaxis] < {1}, {1}, ({0})[:, newaxis])", [a, b], scalar, shape,
+                          intervals.union((a.low, a.high), (b.low, b.high)), a.weak and b.weak)
+        if kind == "take" and size_of(shape) > 0:
+            a = self.strong(self.expr(scalar, shape, context, depth - 1))
+            axis = self.rng.randrange(len(shape))
+            return ranged(f"take({{0}}, iota({shape[axis].text})[::-1], axis={axis})", [a], scalar, shape, (a.low, a.high))
+        if kind == "transposed" and len(shape) >= 3:
+            a = self.expr(scalar, shape[:-2] + (shape[-1], shape[-2]), context, depth - 1)
+            return ranged("({0})'", [a], scalar, shape, (a.low, a.high), a.weak)
         if kind == "roll" and size_of(shape) > 0:
             a = self.expr(scalar, shape, context, depth - 1)
             return ranged(f"roll({{0}}, {self.rng.choice([1, 2, -1, 5])}, axis={self.rng.randrange(len(shape))})", [a], scalar,

@@ -11,7 +11,7 @@ SCATTER_OPERATORS = ["+=", "+=", "-=", "min=", "max=", "*="]
 class Routines(Operations):
     # --- along lines
     def line_routine(self, scalar, shape, context, depth):
-        kind = self.rng.choice(["cumsum", "sort", "argsort"])
+        kind = self.rng.choice(["cumsum", "sort", "argsort", "cummax", "cummin", "cumprod"])
         axis = self.rng.randrange(len(shape))
         along = f", axis={axis}" if len(shape) > 1 or self.chance(0.5) else ""
         if not along and len(shape) > 1:
@@ -23,6 +23,12 @@ class Routines(Operations):
         if kind == "sort" and scalar != "bool":
             a = self.strong(self.expr(scalar, shape, context, depth - 1))
             return ranged(f"sort({{0}}{along})", [a], scalar, shape, (a.low, a.high))
+        if kind in ("cummax", "cummin") and scalar != "bool":
+            a = self.strong(self.expr(scalar, shape, context, depth - 1))
+            return ranged(f"{kind}({{0}}{along})", [a], scalar, shape, (a.low, a.high))
+        if kind == "cumprod" and scalar in ("f64", "f32", "i64"):
+            a = self.fit(self.strong(self.expr(scalar, shape, context, depth - 1)), 1)
+            return ranged(f"cumprod({{0}}{along})", [a], scalar, shape, (-1, 1))
         if kind == "cumsum" and scalar in ("f64", "f32", "i64"):
             count = max(shape[axis].size, 1)
             a = self.fit(self.strong(self.expr(scalar, shape, context, depth - 1)), int(self.limit(scalar) / count))

@@ -10,7 +10,7 @@ EDGES = [1, 2, 3, 4, 5, 7, 9, 13, 21]
 
 class Stored:
     """Mixed into the generator. Matrices are A and B (n x m), C (m x q), S (n x n); s and z are vectors of length n and m; T and U have rank 3
-    (n x m x q); D, v and w (n x m, m, n) are dense."""
+    (n x m x q); D, v and w (n x m, m, n) are dense; P and Q (r and t) are index vectors of dimensions n and m."""
 
     def stored_inputs(self):
         if not self.sparse_alone and not self.chance(0.4):
@@ -33,6 +33,13 @@ class Stored:
             self.program.inputs.append(Input(of, scalar, shape, -3, 3, True, self.rng.randrange(2**32), None, density))
             self.program.statements.append(Stmt(f"input ${of}: {text};"))
             self.stored[name] = "$" + of
+        for name, length, of_dim in (("P", "r", n), ("Q", "t", m)):
+            dim = Dim(f"$s{length}", self.rng.choice(EDGES) if of_dim.size > 0 else 0)
+            self.program.dims.append(dim)
+            of = f"A{len(self.program.inputs)}{name}"
+            self.program.inputs.append(Input(of, "i64", (dim,), 0, max(of_dim.size - 1, 0), True, self.rng.randrange(2**32), of_dim))
+            self.program.statements.append(Stmt(f"input ${of}: i64[{dim.text}];"))
+            self.stored[name] = "$" + of
         self.stored_lets = {"nm": ["A", "B"], "mq": ["C"], "nn": ["S"], "n": ["s"], "m": ["z"], "nmq": ["T", "U"]}
         self.stored_scalar = scalar
 
@@ -46,7 +53,7 @@ class Stored:
     def named(self, text):
         n, m, q = (d.text for d in self.stored_dims)
         text = re.sub(r"#([nmq])", lambda x: {"n": n, "m": m, "q": q}[x[1]], text)
-        return re.sub(r"(?<![$\w])(?:[ABCSTUDszvw]|K\d+)(?!\w)", lambda x: self.stored.get(x[0], x[0]), text)
+        return re.sub(r"(?<![$\w])(?:[ABCSTUDszvw]|P|Q|K\d+)(?!\w)", lambda x: self.stored.get(x[0], x[0]), text)
 
     def add_stored(self, text):
         text = self.named(text)
@@ -89,7 +96,7 @@ class Stored:
     # --- statements
     def stored_outputs(self):
         makers = [(self.stored_let, 4), (self.stored_indexed, 4), (self.stored_loop, 3), (self.stored_branch, 1), (self.stored_update, 2),
-                  (self.stored_function, 1), (self.stored_vector, 2), (self.stored_rank_three, 3), (self.stored_slice, 3)]
+                  (self.stored_function, 1), (self.stored_vector, 2), (self.stored_rank_three, 3), (self.stored_slice, 3), (self.stored_selection, 2)]
         for _ in range(self.rng.choice([2, 3, 4, 5])):
             self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]()
 
@@ -241,4 +248,20 @@ class Stored:
                                 f"reshape({e}, #{kind[0]} * #{kind[1]})"])
         self.add_stored(f"let {name} = {text};")
         for way in self.rng.sample([name, f"sum({name})", f"nnz({name})", f"2.0 * {name}", f"sum({name}, axis=0)"], 2):
+            self.put_out(way)
+
+    def stored_selection(self):
+        """Rows and columns by index vectors. The results have dimensions of their own, so only outputs read them."""
+        e, square = self.rng.choice(self.stored_lets["nm"]), self.rng.choice(self.stored_lets["nn"])
+        forms = [f"[i, j] = {e}[P[i], Q[j]]", f"[i, j] = {e}[P[i], j]", f"[i, j] = {e}[i, Q[j]]", f"[i, j] = {e}[P[j], Q[i]]", f"[i, j] = {square}[P[i], P[j]]",
+                 f"[i, j] = {e}[(P[i] + 1) % #n, Q[j]]", f"[i, j] = {e}[P[i], j] + {e}[P[i], j]", f"[i, j] = {e}[P[i], Q[j]] where i <= j"]
+        sums = [f"[i] = sum[j]({e}[P[i], j] * v[j])", f"[j] = sum[i]({e}[P[i], Q[j]])", f"[i] = max[j]({square}[P[i], P[j]])", f"[j] = sum[i]({e}[i, Q[j]] * w[i])"]
+        if self.chance(0.4):
+            name = self.new_name("z")
+            self.program.outputs.append(name)
+            self.add_stored(f"output ${name}{self.rng.choice(sums)};")
+            return
+        name = self.fresh_stored()
+        self.add_stored(f"let {name}{self.rng.choice(forms)};")
+        for way in self.rng.sample([name, f"sum({name})", f"nnz({name})", f"2.0 * {name}", f"sum({name}, axis=0)", f"max({name}, axis=1)"], 2):
             self.put_out(way)

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "runtime/sparse/collected.h"
+#include "runtime/sparse/places.h"
 #include "tests/runtime/sparse/random.h"
 
 using namespace tdsl::rt;
@@ -50,26 +52,42 @@ class OneSink : public BlockSink {
   Index stored = 0;
 };
 
-/// Position in the result of one element of the operand, according to the part.
-std::optional<std::pair<Index, Index>> place_of(const RearrangedPart& part, std::pair<Index, Index> from,
-                                                const Box& result) {
+/// Index vectors by operand number.
+using IndexVectors = std::map<int, std::vector<Index>>;
+
+/// Positions in the result of one element of the operand, according to the part.
+std::vector<std::pair<Index, Index>> places_of(const RearrangedPart& part, std::pair<Index, Index> from,
+                                               const Box& result, const IndexVectors& vectors) {
+  std::vector<std::pair<Index, Index>> places;
   for (Index i = 0; i < result[0].hi; ++i) {
     for (Index j = 0; j < result[1].hi; ++j) {
       const Index at[2] = {i, j};
       const auto subscript = [&](const RearrangedSubscript& s) {
+        if (s.index.exists()) return vectors.at(s.index.operand)[static_cast<std::size_t>(at[s.dimension])];
         const Index x = s.factor * at[s.dimension] + s.offset;
         return s.modulus == 0 ? x : (x % s.modulus + s.modulus) % s.modulus;
       };
       const bool inside = part.box[0].lo <= i && i < part.box[0].hi && part.box[1].lo <= j && j < part.box[1].hi;
-      if (inside && subscript(part.row) == from.first && subscript(part.column) == from.second) return std::pair(i, j);
+      if (inside && subscript(part.row) == from.first && subscript(part.column) == from.second)
+        places.emplace_back(i, j);
     }
   }
-  return std::nullopt;
+  return places;
+}
+
+/// The operand of an index vector in a task: the elements of the tile, or all.
+Operand vector_operand(std::vector<Index>& vector, Interval range) {
+  Operand operand;
+  operand.box.rank = 1;
+  operand.box[0] = range;
+  operand.stride[0] = 1;
+  operand.data = reinterpret_cast<std::byte*>(vector.data() + range.lo);
+  return operand;
 }
 
 template <class T>
 void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>& parts, Index rows, Index columns,
-                      Interval tile_rows) {
+                      Interval tile_rows, IndexVectors vectors = {}) {
   Box all;
   all.rank = 2;
   all[0] = {0, rows};
@@ -77,9 +95,9 @@ void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>
   NaiveMatrix<T> expected;
   for (const RearrangedPart& part : parts) {
     for (const auto& [at, value] : m.naive) {
-      const auto place = place_of(part, at, all);
-      if (place && value != T(0) && tile_rows.lo <= place->first && place->first < tile_rows.hi)
-        expected[*place] = value;
+      for (const auto& place : places_of(part, at, all, vectors)) {
+        if (value != T(0) && tile_rows.lo <= place.first && place.first < tile_rows.hi) expected[place] = value;
+      }
     }
   }
   Box tile = all;
@@ -91,7 +109,17 @@ void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>
   Operand operand, output;
   operand.parts = blocks;
   output.box = tile;
-  const std::vector<Operand> inputs(parts.size(), operand), outputs = {output};
+  std::vector<Operand> inputs(parts.size(), operand);
+  const std::vector<Operand> outputs = {output};
+  for (auto& [number, vector] : vectors) {
+    CHECK(static_cast<std::size_t>(number) == inputs.size());
+    bool by_rows = false;
+    for (const RearrangedPart& part : parts) {
+      for (const RearrangedSubscript& s : {part.row, part.column})
+        by_rows = by_rows || (s.index.operand == number && s.dimension == 0);
+    }
+    inputs.push_back(vector_operand(vector, by_rows ? tile[0] : tile[1]));
+  }
   const std::vector<Interval> labels = {tile[0], tile[1]};
   OneSink sink;
   BlockSink* const sinks[] = {&sink};
@@ -136,7 +164,82 @@ void check_kinds(std::mt19937_64& random) {
   check({{0, i, j, {{{rows / 2, rows / 2}, {0, columns}}}}}, rows, columns);
 }
 
+std::vector<Index> random_subscripts(std::mt19937_64& random, Index count, Index extent) {
+  std::vector<Index> list;
+  for (Index k = 0; k < count; ++k) list.push_back(static_cast<Index>(random() % static_cast<std::uint64_t>(extent)));
+  return list;
+}
+
+template <class T>
+void check_selections(std::mt19937_64& random) {
+  const Index rows = 1 + static_cast<Index>(random() % 20), columns = 1 + static_cast<Index>(random() % 20);
+  const TiledMatrix<T> m = random_matrix<T>(random, rows, columns, std::vector<double>{0, 0.1, 0.6}[random() % 3]);
+  const Index k = static_cast<Index>(random() % 30), l = 1 + static_cast<Index>(random() % 30);
+  const std::vector<Index> p = random_subscripts(random, k, rows), q = random_subscripts(random, l, columns);
+  const auto check = [&](const RearrangedPart& part, Index r, Index c, const IndexVectors& vectors) {
+    check_rearranged(m, {part}, r, c, {0, r}, vectors);
+    if (r > 1) check_rearranged(m, {part}, r, c, {r / 3, r - r / 3}, vectors);
+  };
+  const auto by = [](int dimension, int operand, Index extent) {
+    return RearrangedSubscript{dimension, 1, 0, 0, {operand, extent, {}, ""}};
+  };
+  check({0, by(0, 1, rows), by(1, 2, columns), {{{0, k}, {0, l}}}}, k, l, {{1, p}, {2, q}});
+  check({0, by(1, 1, rows), by(0, 2, columns), {{{0, l}, {0, k}}}}, l, k, {{1, p}, {2, q}});
+  check({0, by(0, 1, rows), {1, -1, columns - 1}, {{{0, k}, {0, columns}}}}, k, columns, {{1, p}});
+  check({0, {0}, by(1, 1, columns), {{{0, rows}, {0, l}}}}, rows, l, {{1, q}});
+  check({0, {1}, by(0, 1, columns), {{{0, l}, {0, rows}}}}, l, rows, {{1, q}});
+  check({0, by(0, 1, rows), by(1, 2, columns), {{{k / 3, k}, {l / 2, l}}}}, k, l, {{1, p}, {2, q}});
+}
+
 }  // namespace
+
+TEST_CASE("rearranged: rows and columns by index vectors with repeated elements") {
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 40; ++k) {
+    check_selections<double>(random);
+    check_selections<bool>(random);
+  }
+}
+
+TEST_CASE("rearranged: subscripts outside stop the run, unless no element is at them") {
+  std::mt19937_64 random(8);
+  const TiledMatrix<double> m = random_matrix<double>(random, 5, 6, 0.5);
+  const auto selected = [&](std::vector<Index> p, Index columns) {
+    const auto rows = static_cast<Index>(p.size());
+    const RearrangedSubscript row{0, 1, 0, 0, {1, 5, {"a.tdsl", 3}, "p[i]"}};
+    check_rearranged(m, {{0, row, {1}, {{{0, rows}, {0, columns}}}}}, rows, columns, {0, rows}, {{1, std::move(p)}});
+  };
+  const auto stops = [&](std::vector<Index> p) {
+    try {
+      selected(std::move(p), 6);
+    } catch (const RunError& e) { return std::string(e.what()); }
+    return std::string("done");
+  };
+  CHECK(stops({4, 0, 4}) == "done");
+  CHECK(stops({4, 5}) == "a.tdsl:3: the subscript `p[i]` is 5 and lies outside its dimension of 5");
+  CHECK(stops({-1}) == "a.tdsl:3: the subscript `p[i]` is -1 and lies outside its dimension of 5");
+  selected({9}, 0);
+}
+
+TEST_CASE("places: of each number, ascending, in buckets of one number and of many") {
+  std::mt19937_64 random(9);
+  for (const Index extent : {Index{1}, Index{9}, Index{1000}, Index{4'000'000'000}}) {
+    for (const Index count : {Index{0}, Index{1}, Index{50}}) {
+      std::vector<Index> numbers = random_subscripts(random, count, extent);
+      if (count > 2) numbers[2] = numbers[1] = extent - 1;
+      std::map<Index, std::vector<Index>> expected;
+      for (Index k = 0; k < count; ++k) expected[numbers[static_cast<std::size_t>(k)]].push_back(k + 7);
+      const sparse::Places places([&](Index k) { return numbers[static_cast<std::size_t>(k - 7)]; }, {7, 7 + count},
+                                  extent);
+      for (const Index x : {Index{0}, extent / 2, extent - 1}) expected[x];
+      for (const auto& [x, list] : expected) {
+        std::vector<Index> found;
+        places.each(x, [&](Index place) { found.push_back(place); });
+        CHECK(found == list);
+      }
+    }
+  }
+}
 
 TEST_CASE("rearranged: elements that come in any order are sorted") {
   std::mt19937_64 random(3);

@@ -87,8 +87,8 @@ inline Tensor<double> product(TestSession& session, const Tensor<double>& a, con
   plan::OpBuilder op(plan::OpClass::kReduce, "y", 11, 2);
   op.out("i", a.extent(0))
       .label("j", {0, a.extent(1)})
-      .read(a.id(), {plan::at(0), plan::whole()})
-      .read(x.id(), {plan::whole()})
+      .read(a.id(), {plan::at(0), plan::walked(1)})
+      .read(x.id(), {plan::at(1)})
       .flops(2)
       .visits(a.desc());
   return session.compute<double>(op, [](const TaskArgs& t) {

@@ -1,13 +1,17 @@
 #!/bin/sh
-# `bench kernels`, `bench sparse_programs` and the papers' sparse experiments at small sizes: the results of TDSL, NumPy
-# or SciPy, and hand-written loops agree. Times are not checked.
+# `bench kernels`, `bench sparse_programs`, the papers' sparse experiments and some of `bench scaling` at small sizes: the results of TDSL, NumPy
+# or SciPy, and hand-written loops, and those of several numbers of ranks, agree. Times are not checked.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" != quick ] || exit 0
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
-for comparison in $(/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/turns.py" 3 kernels sparse_programs papers); do
+for comparison in $(/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/turns.py" 4 kernels sparse_programs papers scaling); do
     case "bench $comparison" in *"$TDSL_TEST_FILTER"*) ;; *) continue ;; esac
     case $comparison in
         papers) sizes="--tiny --only sparse" ;;
+        scaling)
+            sizes="--tiny --local --counts 1,3"
+            for name in binary_network qr_indirect svd sparse_factorisation als_factorisation llama_layer largest csv; do sizes="$sizes --only $name"; done
+            ;;
         *) sizes="--scale 0.001 --repeats 2" ;;
     esac
     # shellcheck disable=SC2086  # several options

@@ -16,7 +16,7 @@ class Experiment:
     workload: str        # in peers/workloads.py
     program: pathlib.Path
     sizes: dict          # extents
-    arrays: dict         # inputs: name -> shape
+    arrays: dict         # inputs: name -> shape, of names of extents and numbers
     outputs: list        # to be compared
     params: dict = dataclasses.field(default_factory=dict)
     peers: tuple = SHARED
@@ -24,14 +24,21 @@ class Experiment:
     flops: float = 0     # per run
     tolerance: float = 1e-8  # of results, relative to the largest element
     values: dict = dataclasses.field(default_factory=dict)  # inputs that are not normally distributed: name -> function of a generator and a shape
+    stored: dict = dataclasses.field(default_factory=dict)  # sparse inputs: name -> share of stored elements, if below 1, else their number per row
 
     def shape(self, name):
-        return tuple(self.sizes[d] for d in self.arrays[name])
+        return tuple(self.sizes.get(d, d) for d in self.arrays[name])
+
+    def file(self, folder, name):
+        return folder / f"{name}.{'npz' if name in self.stored else 'npy'}"
 
     def write(self, folder):
         """Writes the inputs as files for all competitors."""
         rng = np.random.default_rng(1)
         for name in self.arrays:
+            if name in self.stored:
+                write_stored(self.file(folder, name), rng, self.shape(name), self.stored[name])
+                continue
             if name in self.values:
                 np.save(folder / f"{name}.npy", self.values[name](rng, self.shape(name)))
                 continue
@@ -45,6 +52,14 @@ class Experiment:
             if name == "M":
                 value = value @ value.T / value.shape[0] + np.eye(value.shape[0])
             np.save(folder / f"{name}.npy", value)
+
+
+def write_stored(file, rng, shape, stored):
+    """A matrix in compressed rows with uniformly placed elements, in SciPy's file format."""
+    n, m = shape
+    flat = np.unique(rng.integers(0, n * m, max(1, round(stored * n * m if stored < 1 else stored * n))))
+    starts = np.searchsorted(flat, np.arange(n + 1, dtype=np.int64) * m)
+    np.savez(file, format=b"csr", shape=np.array(shape), data=rng.uniform(0.1, 1.0, len(flat)), indices=flat % m, indptr=starts)
 
 
 def newton(n, d, steps):

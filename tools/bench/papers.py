@@ -24,22 +24,41 @@ GRIDS = ((2, 2), (1, 4), (4, 1))
 
 
 class Ours:
-    """A TDSL program on all ranks: planning and computing are timed; start-up and file I/O are not."""
+    """A TDSL program on all ranks: planning and computing are timed; start-up and file I/O are not. `program`: an executable that has been built from it."""
 
-    def __init__(self, options, scratch, experiment, cluster):
+    def __init__(self, options, scratch, experiment, cluster, program=None):
         self.experiment, self.scratch = experiment, scratch
-        self.program = str(scratch / ("tdsl_" + experiment.name))
-        subprocess.run([options.tdslc, "build", str(experiment.program), "-o", self.program], check=True)
+        self.program = program or built(options, scratch, experiment)
         self.command = [*cluster.launch(["TDSL_MACHINE"]), self.program, "--threads", "1", "--quiet", "--schedule", options.schedule]
-        self.command += [word for name in experiment.arrays for word in (f"--{name}", str(scratch / f"{name}.npy"))]
+        self.command += [word for name in experiment.arrays for word in (f"--{name}", str(experiment.file(scratch, name)))]
         self.command += [word for name, value in experiment.params.items() for word in (f"--{name}", str(value))]
 
+    def told(self, more=()):
+        """Runs the program; the content of its `--stats`."""
+        stats = self.scratch / "stats.json"
+        run([*self.command, *more, "--stats", str(stats), *(word for o in self.experiment.outputs for word in (f"--{o}", str(self.result(o))))])
+        return json.loads(stats.read_text())
+
+    def result(self, output):
+        return self.scratch / f"{output}.out.npy"
+
+    def answer(self):
+        return digest([np.load(self.result(o)) for o in self.experiment.outputs])
+
     def __call__(self, more=()):
-        stats, files = self.scratch / "stats.json", {o: self.scratch / f"{o}.out.npy" for o in self.experiment.outputs}
-        run([*self.command, *more, "--stats", str(stats), *(word for o, f in files.items() for word in (f"--{o}", str(f)))])
-        told = json.loads(stats.read_text())
+        told = self.told(more)
         counts = {name: max(rank[name] for rank in told["per_rank"]) for name in ("bytes_received", "peak_block_bytes")}
-        return Run(told["phases"]["plan"] + told["phases"]["compute"], digest([np.load(f) for f in files.values()]), counts)
+        return Run(seconds_of(told), self.answer(), counts)
+
+
+def built(options, scratch, experiment):
+    program = str(scratch / ("tdsl_" + experiment.name))
+    subprocess.run([options.tdslc, "build", str(experiment.program), "-o", program], check=True)
+    return program
+
+
+def seconds_of(told):
+    return told["phases"]["plan"] + told["phases"]["compute"]
 
 
 def candidates(options, experiment, peers, scratch, cluster, dask):

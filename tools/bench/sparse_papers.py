@@ -83,7 +83,15 @@ def sparse_experiments(tiny):
         Sparse("sparse_multi_aggregate", fusion + "(d)", PROGRAMS / "multi_aggregate.tdsl", three, {}, outputs=("r", "t"), case="multi_aggregate"),
         Sparse("sparse_row", fusion + "(f)", PROGRAMS / "row.tdsl", {"X": (rows, columns, 0.1)}, {"v": (columns,)}, case="row"),
     ]
+    for density in (0.01, 0.001):
+        less = {k: (rows, columns, density) for k in "XYZ"}
+        found.append(Sparse(f"sparse_cell_{density:g}", fusion + "(b)", PROGRAMS / "cell.tdsl", less, {}, case="cell"))
+        found.append(Sparse(f"sparse_multi_aggregate_{density:g}", fusion + "(d)", PROGRAMS / "multi_aggregate.tdsl", less, {}, outputs=("r", "t"),
+                            case="multi_aggregate"))
+        found.append(Sparse(f"sparse_row_{density:g}", fusion + "(f)", PROGRAMS / "row.tdsl", {"X": (rows, columns, density)}, {"v": (columns,)}, case="row"))
     for density in (0.1, 0.01, 0.001):
+        found.append(Sparse(f"sparse_als_{density:g}", "SystemML, expression (1)", PROGRAMS / "als.tdsl", {"W": (square, square, density)},
+                            {"S": (square, 20), "V": (square, 20)}, case="als"))
         found.append(Sparse(f"sparse_outer_{density:g}", fusion + "(h)", PROGRAMS / "outer.tdsl", {"X": (square, square, density)}, outer, case="outer"))
     return {e.name: e for e in found}
 

@@ -94,6 +94,7 @@ Examples:
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
   tdslc explain product.tdsl -n 4 --set n=1000 --stage=region
   tdslc explain product.tdsl -n 4 --set n=1000 --stage=kernels
+  tdslc explain product.tdsl -n 4 --set n=1000 --stage=rules
   tdslc explain product.tdsl -n 4 --set n=1000 --schedule auto --save-plan product.plan
   tdslc explain product.tdsl -n 4 --set n=1000 --place A=i0:2,i1:2
   tdslc explain product.tdsl -n 4 --set n=1000 --why A   where A could lie, and what that would cost
@@ -199,7 +200,10 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
       ->type_name("SIZE");
   app.add_option("--plan", line.plan, "Write the predictions for every rank as JSON, for `tdslc compare`")
       ->type_name("FILE");
-  app.add_option("--use-plan", line.use_plan, "Use the plan in FILE, written by --save-plan")->type_name("FILE");
+  app.add_option(
+         "--use-plan", line.use_plan,
+         "Use the plan in FILE: written by --save-plan, or tensor relations, as --stage=algebra and rules print them")
+      ->type_name("FILE");
   app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")
       ->type_name("FILE");
   app.add_option("--place", line.place, "Fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it")
@@ -224,8 +228,9 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
          "--stage", line.stage,
          "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks "
          "(with --schedule=pattern or lshs: on which rank); algebra, the program and its plan as tensor relations; "
-         "kernels, what every emitted kernel reads, writes and computes, and the prices of forms")
-      ->check(CLI::IsMember({"region", "workflow", "algebra", "kernels"}))
+         "rules, the derivation of a plan of relations; kernels, what every emitted kernel reads, writes and computes, "
+         "and the prices of forms")
+      ->check(CLI::IsMember({"region", "workflow", "algebra", "rules", "kernels"}))
       ->type_name("STAGE");
 }
 

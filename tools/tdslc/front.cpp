@@ -17,6 +17,7 @@
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_stream.h"
 #include "tools/build/toolchain.h"
+#include "tools/tdslc/explain/relations_plan.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -29,8 +30,8 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
                    : line.fusion == "no-redundancy" ? kNoRedundancy
                    : line.fusion == "none"          ? kNone
                                                     : kCost;
-  if (line.stage == "algebra")
-    options.disabled.insert({"fuse_rows", "merge_rows", "epilogues"});  // one operation per operator
+  if (is_about_relations(line))
+    options.disabled.insert({"compose_reads", "epilogues", "fuse_rows", "fusion", "merge_rows", "shared_maps"});
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;

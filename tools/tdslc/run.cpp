@@ -6,15 +6,18 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/app/options/limits.h"
 #include "runtime/base/number_format.h"
 #include "tools/build/compile.h"
+#include "tools/build/output_file.h"
 #include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
+#include "tools/tdslc/explain/relations_plan.h"
 #include "tools/tdslc/launcher.h"
 #include "tools/tdslc/rank_signs.h"
 #include "tools/tdslc/streams.h"
@@ -72,9 +75,18 @@ std::string explanation(const codegen::ProcessResult& result, const std::string&
 }
 
 /// Runs the launcher and waits. This process reports interrupts, because launchers handle them differently.
-int launch(const std::vector<std::string>& command, const std::string& trial, std::int64_t ranks) {
+/// `plan`: the text of a plan file that replaces the program's.
+int launch(std::vector<std::string> command, const std::optional<std::string>& plan, const std::string& trial,
+           std::int64_t ranks) {
   default_variable("TDSL_SILENT_INTERRUPT", "1");
   codegen::WorkFolder session(session_folders(other_hosts()));
+  if (plan) {
+    if (session.path().empty())
+      throw UsageError("--use-plan: ranks on other hosts take no relations; `explain --save-plan` translates them");
+    const std::string file = session.path() + "/relations.plan";
+    codegen::write_text(file, *plan);
+    replace_plan(command, file);
+  }
   const MemoryKills kills;
   Relay relay;
   codegen::ProcessRequest request{
@@ -137,6 +149,9 @@ int run(const CommandLine& line) {
   // Stores every named value in blocks, which are what --check inspects.
   if (asked.fusion.empty() && looks_at_numbers(asked.program_arguments)) asked.fusion = "none";
   const codegen::CompiledProgram program = build_program(asked, toolchain);
+  const std::optional<std::string> plan = translated_plan(asked);
+  if (plan && line.ranks.value_or(1) == 1)
+    throw UsageError("--use-plan: relations on sites are a plan for several ranks; give -n");
   std::vector<std::string> command;
   const bool launched = line.ranks.value_or(1) > 1;
   if (launched) { command = launcher_command(toolchain, *line.ranks, other_hosts()); }
@@ -144,7 +159,7 @@ int run(const CommandLine& line) {
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());
   std::fflush(nullptr);
   if (!launched) become(std::move(command));
-  return launch(command, fmt::format("{} {} {} true", command.front(), toolchain.launcher_ranks, *line.ranks),
+  return launch(command, plan, fmt::format("{} {} {} true", command.front(), toolchain.launcher_ranks, *line.ranks),
                 *line.ranks);
 }
 

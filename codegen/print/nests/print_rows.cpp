@@ -16,6 +16,7 @@ using Role = Variable::Role;
 
 PrintedNest Printer::rows() {
   const Statements loops = statements(nest_.body);
+  if (declarations_.empty()) declarations_ = row_declarations();
   codegen::Writer w;
   w.indent();
   w.raw(declarations_);
@@ -53,7 +54,12 @@ std::string Printer::row_declarations() {
   }
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
     const Variable& v = nest_.variables[k];
-    if (v.role == Role::kOperand) declare_view(w, view_name(v), "t.in", v.type, std::to_string(v.number));
+    if (v.role == Role::kOperand && v.type.is_compressed()) {
+      printed_.needs.add(codegen::Header::kStored);
+      declare_view(w, view_name(v), "rt::stored_in", v.type, fmt::format("t, {}", v.number));
+    } else if (v.role == Role::kOperand) {
+      declare_view(w, view_name(v), "t.in", v.type, std::to_string(v.number));
+    }
     if (v.role != Role::kResult) continue;
     const ValueId result{static_cast<std::int32_t>(k)};
     if (v.place) {

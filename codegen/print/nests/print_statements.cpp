@@ -100,6 +100,8 @@ Statements Printer::statement(const Statement& s) {
         if (nest_.variable(u.to.variable).assembled) return Statements{simple(put_entry(u.to, u.value))};
         if (nest_.variable(u.to.variable).type.is_compressed()) return Statements{simple(add_element(u))};
         const std::string target = place_text(u.to);
+        if (!count_.empty() && u.with.kind == ir::Monoid::Kind::kSum)
+          return Statements{simple(fmt::format("rt::add_repeated({}, {}, {});", target, expr_.text(u.value), count_))};
         const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
         const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;
         return accumulation(u.with, u.value, type, target, claims ? table_.claim("next") : "next");

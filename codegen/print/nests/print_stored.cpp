@@ -144,13 +144,12 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   return RowSum{along, update};
 }
 
-/// Name of an element: `a` for a tensor `A`, `value` for longer names.
+}  // namespace
+
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
   return std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(tensor.front()))));
 }
-
-}  // namespace
 
 std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts) {
   const auto& r = std::get<ir::Read>(node.op);
@@ -198,6 +197,7 @@ bool Printer::mentions_index(const For& f) const {
 }
 
 Statements Printer::stored(const For& f, const Stored& over) {
+  if (over.by != ir::ByValue::kNone) return by_value(f, over);
   const Fibre& fibre = over.fibres.front();
   const std::size_t rank = nest_.variable(fibre.operand).type.rank();
   return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
@@ -280,14 +280,10 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
     inner = statements(f.body);
   }
   add_marks(f, inner);
-  const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
   const bool part = over.within.begin || over.within.end;
-  const bool whole =
-      vector || part ||
-      (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
-  if (!whole)
-    inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
+  const bool whole = vector || part || is_whole(f, first);
+  if (!whole) inner = inside_range(f.index, std::move(inner));
   const bool named = !whole || mentions_index(f);
   std::string elements;
   for (std::size_t k = 0; k < over.fibres.size(); ++k) {
@@ -296,7 +292,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                             walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  const std::string range = part ? range_text(f.index, over.within) + ", " : vector ? range_name(f.index) + ", " : "";
+  const std::string range = part || vector ? range_text(f.index, over.within) + ", " : "";
   std::string head =
       fmt::format("{}.each({}{}[&](Index{}{})", row, range, ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
@@ -305,8 +301,19 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   table_.release(sums);
   const std::string_view type = cpp_type(nest_.variable(sum->update->to.variable).type.scalar);
   return {block(fmt::format("rt::row_panels<{0}>({1}, [&](Index {2}) -> {0}& {{ return {3}; }}, [&](auto& {4})", type,
-                            range_name(sum->along->index), along, place, sums),
+                            range_text(sum->along->index, {}), along, place, sums),
                 std::move(loop), "});")};
+}
+
+/// True if the index has the whole range of the level.
+bool Printer::is_whole(const For& f, const Fibre& fibre) const {
+  const Index& index = nest_.index(f.index);
+  return index.begin == Extent(0) && index.end == nest_.variable(fibre.operand).type.shape[fibre.outer.size()];
+}
+
+Statements Printer::inside_range(int index, Statements body) {
+  const auto [begin, end] = bounds(index, {});
+  return {block(fmt::format("if ({0} <= {1} && {1} < {2})", begin, index_name(index), end), std::move(body))};
 }
 
 /// The current row of an iteration over rows, or any row: `B_row(k)`.
@@ -362,14 +369,16 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
                           finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
       continue;
     }
-    if (row) list.back() = range_name(last->label) + ".lo";
+    if (row) list.back() = range_text(last->label, {}) + ".lo";
     for (std::size_t d = 0; d < list.size() && v.role == Role::kResult; ++d) list[d] = put_subscript(d, list[d]);
     const std::string element =
-        fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
-    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_name(last->label))
+        v.role == Role::kResult && nest_.form == Form::kRows
+            ? place_text(p)
+            : fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
+    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_text(last->label, {}))
                 : fmt::format("rt::fetch_ahead({}); ", element);
     if (row && distance.empty())
-      distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_name(last->label));
+      distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_text(last->label, {}));
   }
   return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }
@@ -398,9 +407,6 @@ std::string Printer::put_entry(const Place& to, const Expr& value) {
   return fmt::format("{}.put({{{}}}, {});", out_name(), fmt::join(at, ", "), expr_.text(value));
 }
 
-namespace {
-
-/// The runtime's operator; for bools, `max` is `any`.
 std::string_view combine_name(ir::Monoid::Kind kind, bool of_bools) {
   using Kind = ir::Monoid::Kind;
   switch (kind) {
@@ -413,8 +419,6 @@ std::string_view combine_name(ir::Monoid::Kind kind, bool of_bools) {
     default: return "kNone";
   }
 }
-
-}  // namespace
 
 std::string Printer::assembled_finish() {
   const Update* update = nullptr;

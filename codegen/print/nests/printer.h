@@ -27,6 +27,11 @@ struct Point {
   bool vectors = false;
 };
 
+/// Name of an element: `a` for a tensor `A`, `value` for longer names.
+[[nodiscard]] std::string element_name(const std::string& tensor);
+/// The runtime's operator; for bools, `max` is `any`.
+[[nodiscard]] std::string_view combine_name(ir::Monoid::Kind kind, bool of_bools);
+
 /// Prints one nest as C++. Each part has its own file.
 class Printer {
  public:
@@ -194,6 +199,8 @@ class Printer {
   codegen::Statements stored(const For& f, const Stored& over);
   codegen::Statements stored_rows(const For& f, const Stored& over);
   codegen::Statements stored_row(const For& f, const Stored& over);
+  [[nodiscard]] bool is_whole(const For& f, const Fibre& fibre) const;
+  codegen::Statements inside_range(int index, codegen::Statements body);
   std::string rows_text(const Stored& over);
   std::string row_text(const Fibre& fibre);
   const std::string& finder(int number, int outer);
@@ -208,6 +215,16 @@ class Printer {
   std::string put_entry(const Place& to, const Expr& value);
   /// The call that completes an assembled result: `finish<Combine::kSum>()`.
   std::string assembled_finish();
+
+  // --- Stored elements by value: print_by_value.cpp
+
+  codegen::Statements by_value(const For& f, const Stored& over);
+  codegen::Statements row_totals(const For& f, const For& elements, const std::string& head);
+  codegen::Statements each_value(const For& elements, const std::string& head);
+  codegen::Statements weighted_values(const For& f, const For& elements, const std::string& head);
+  /// `head[&](Index j, double x, more) { … tail`: a function of a column, an element, and further parameters.
+  codegen::Statement of_element(const For& elements, codegen::Statements body, const std::string& head,
+                                const std::string& more, const std::string& tail);
 
   /// `In<double, 1> x`, `Index i`, `double rate`: unused ones are unnamed.
   std::vector<std::string> parameters_of(const Point& p);
@@ -236,6 +253,7 @@ class Printer {
   std::map<std::pair<int, int>, std::string> finders_;  ///< of rows, by operand number and index
   std::map<std::pair<int, int>, std::string> marked_;   ///< likewise, rows in which elements are looked up
   std::string sums_;                                    ///< of an updated row of a compressed result
+  std::string count_;                                   ///< how often an update is repeated
   std::string out_name_;
   std::string declarations_;  ///< in nests of rows
   std::set<ValueId> read_;    ///< for functions and tasks

@@ -12,6 +12,12 @@ Names::InScope::InScope(Names& names, Scope::Kind kind) : names_(names) {
   saved_ = std::exchange(names.scope_, &scope_);
 }
 
+Names::InScope::InScope(Names& names, Scope& around) : names_(names) {
+  scope_.kind = Scope::Kind::kLambda;
+  scope_.outer = &around;
+  saved_ = std::exchange(names.scope_, &scope_);
+}
+
 Names::InScope::~InScope() {
   names_.scope_ = saved_;
   for (const SymbolRef& s : scope_.order) {
@@ -30,6 +36,15 @@ SymbolRef Names::find_global(const std::string& name) const {
   const Scope* scope = scope_;
   while (scope->outer != nullptr) scope = scope->outer;
   return scope->find(name);
+}
+
+bool Names::is_captured(const std::string& name) const {
+  bool in_lambda = false;
+  for (const Scope* scope = scope_; scope != nullptr; scope = scope->outer) {
+    if (scope->symbols.contains(name)) return in_lambda;
+    in_lambda = in_lambda || scope->kind == Scope::Kind::kLambda;
+  }
+  return false;
 }
 
 std::optional<SourceRange> Names::ended(const std::string& name) const {
@@ -105,7 +120,10 @@ void Names::bind_symbol(const ast::Identifier& name, std::int32_t label, const E
 
 std::vector<std::int32_t> Names::point_labels() const {
   std::vector<std::int32_t> labels = frames_.back().points;
-  for (const Scope* scope = scope_; scope != nullptr && scope->kind == Scope::Kind::kIndex; scope = scope->outer) {
+  const auto has_points = [](const Scope& s) {
+    return s.kind == Scope::Kind::kIndex || s.kind == Scope::Kind::kLambda;
+  };
+  for (const Scope* scope = scope_; scope != nullptr && has_points(*scope); scope = scope->outer) {
     for (const SymbolRef& symbol : scope->order) {
       if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0) labels.push_back(symbol->label);
     }

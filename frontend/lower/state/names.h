@@ -23,6 +23,8 @@ class Names {
   class InScope {
    public:
     InScope(Names& names, Scope::Kind kind);
+    /// A lambda's scope inside the scope in which the lambda stands.
+    InScope(Names& names, Scope& around);
     ~InScope();
     InScope(const InScope&) = delete;
     InScope& operator=(const InScope&) = delete;
@@ -42,6 +44,9 @@ class Names {
   [[nodiscard]] SymbolRef find(const std::string& name) const { return scope_->find(name); }
   [[nodiscard]] SymbolRef find_here(const std::string& name) const;    ///< in the innermost scope only
   [[nodiscard]] SymbolRef find_global(const std::string& name) const;  ///< in the program's scope only
+  [[nodiscard]] Scope& current() { return *scope_; }
+  /// True if the name belongs to the scopes around a lambda whose body is being lowered.
+  [[nodiscard]] bool is_captured(const std::string& name) const;
   /// All visible names, for suggestions.
   [[nodiscard]] std::vector<std::string> visible() const { return scope_->visible(); }
   /// The declaration of the name in an ended block of this function.

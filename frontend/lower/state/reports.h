@@ -24,10 +24,36 @@ struct FunctionEntry {
   bool sound = false;  ///< a call was lowered without error: an error in another call is that call's
 };
 
+/// A function as an argument.
+struct FunctionValue {
+  std::string name;                       ///< of a function of the program, a header or the language
+  const ast::Function* lambda = nullptr;  ///< in place of the name
+  Scope* scope = nullptr;                 ///< the scope in which the lambda stands
+  std::size_t frame = 0;                  ///< the index of its frame
+};
+
+/// A parameter of function type in a call: its type, and its argument.
+struct FunctionParameterValue {
+  const ast::FunctionType* type = nullptr;
+  FunctionValue value;
+};
+
+/// The bindings of a signature's type parameters, functions and literals in one call.
+struct Instance {
+  const ast::Function* definition = nullptr;
+  std::map<std::string, FunctionParameterValue> functions;
+  std::map<std::string, ir::Scalar> types;
+  std::map<std::string, std::int64_t> literals;
+  std::optional<std::vector<ir::Extent>> rest;            ///< the dimensions of `...`
+  std::vector<const ast::FunctionParameter*> by_default;  ///< parameters without argument
+};
+
 /// A call being lowered; the first frame is the program's.
 struct Frame {
   const ast::Function* function = nullptr;
-  const FunctionEntry* entry = nullptr;  ///< null for a kernel of a header
+  const FunctionEntry* entry = nullptr;  ///< null for a kernel of a header and for lambdas
+  Instance instance;
+  std::size_t around = 0;  ///< index of the frame of the caller; of a lambda: of the frame in which it stands
   ir::SourceRange call;
   std::string chain;  ///< of call numbers, to identify random sites
   Dimensions dimensions;

@@ -31,7 +31,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"place", OptionValue::kPlacement,
      "fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it; may be repeated"},
     {"factorise", OptionValue::kName,
-     "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run"},
+     "auto, local, distributed or indirect: how cholesky, lu, solve, qr and running sums run"},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads",
      &AppOptions::reproducible},
     {"checkpoint", OptionValue::kDirectory,

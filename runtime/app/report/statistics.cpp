@@ -34,6 +34,8 @@ std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
     n.bytes_received = static_cast<double>(s.bytes_received);
     n.bytes_sent = static_cast<double>(s.bytes_sent);
     n.messages = static_cast<double>(s.messages);
+    n.bytes_by_lists = static_cast<double>(s.bytes_by_lists);
+    n.list_bytes = static_cast<double>(s.list_bytes);
     n.flops = s.flops;
     n.tasks = static_cast<double>(s.tasks);
     n.kernels = static_cast<double>(s.kernels);

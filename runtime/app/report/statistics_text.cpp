@@ -58,12 +58,23 @@ void raise_to(plan::Range& most, const plan::Range& r) {
 
 /// Adds counts and predicted counts; not times.
 void add_counts(SiteNumbers& sum, const SiteNumbers& n) {
-  constexpr double SiteNumbers::*kCounts[] = {
-      &SiteNumbers::bytes_received, &SiteNumbers::bytes_sent,      &SiteNumbers::messages,
-      &SiteNumbers::flops,          &SiteNumbers::tasks,           &SiteNumbers::kernels,
-      &SiteNumbers::disk_read,      &SiteNumbers::disk_written,    &SiteNumbers::writes,
-      &SiteNumbers::written_bytes,  &SiteNumbers::stored,          &SiteNumbers::stored_bytes,
-      &SiteNumbers::kernel_seconds, &SiteNumbers::waiting_seconds, &SiteNumbers::disk_waiting_seconds};
+  constexpr double SiteNumbers::*kCounts[] = {&SiteNumbers::bytes_received,
+                                              &SiteNumbers::bytes_sent,
+                                              &SiteNumbers::messages,
+                                              &SiteNumbers::flops,
+                                              &SiteNumbers::tasks,
+                                              &SiteNumbers::kernels,
+                                              &SiteNumbers::disk_read,
+                                              &SiteNumbers::disk_written,
+                                              &SiteNumbers::writes,
+                                              &SiteNumbers::written_bytes,
+                                              &SiteNumbers::stored,
+                                              &SiteNumbers::stored_bytes,
+                                              &SiteNumbers::bytes_by_lists,
+                                              &SiteNumbers::list_bytes,
+                                              &SiteNumbers::kernel_seconds,
+                                              &SiteNumbers::waiting_seconds,
+                                              &SiteNumbers::disk_waiting_seconds};
   constexpr plan::Range SiteNumbers::*kPredicted[] = {
       &SiteNumbers::predicted_stored_bytes, &SiteNumbers::predicted_bytes,
       &SiteNumbers::predicted_sent,         &SiteNumbers::predicted_from_other_nodes,
@@ -110,6 +121,7 @@ void write_measured(JsonWriter& json, const SiteNumbers& n) {
   json.key("measured").begin_object();
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("messages", n.messages);
   json.field("flops", n.flops).field("tasks", n.tasks).field("kernels", n.kernels);
+  if (n.list_bytes > 0) json.field("bytes_by_lists", n.bytes_by_lists).field("list_bytes", n.list_bytes);
   if (n.disk_read > 0 || n.disk_written > 0) json.field("disk_read", n.disk_read).field("disk_written", n.disk_written);
   if (n.writes > 0) json.field("writes", n.writes).field("mean_write_bytes", n.written_bytes / n.writes);
   json.field("begin", n.begin).field("seconds", n.seconds);

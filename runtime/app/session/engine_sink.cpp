@@ -187,8 +187,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
     const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
     auto entries =
         std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
-    kernel =
-        op.outputs.front().sized() ? stored_tile_kernel(std::move(entries)) : dense_tile_kernel(std::move(entries));
+    kernel = op.outputs.front().sized() ? stored_tile_kernel(std::move(entries), setup_.inputs.is_coded(op.name))
+                                        : dense_tile_kernel(std::move(entries));
   } else {
     kernel = without_parts(op, std::move(kernel));
   }

@@ -292,15 +292,16 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
 }
 
 TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,
-                                          int site, int line, std::initializer_list<Index> tile) {
+                                          bool coded, int site, int line, std::initializer_list<Index> tile) {
   const std::string name(text);
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_stored_size(name, type, shape, line);
+  if (coded) inputs.code_columns(name);
   // EngineSink uses a different kernel for files of entries.
   if (const TensorReader* const reader = inputs.dense(name))
-    impl_->keep(stored_panels_kernel(*reader, type));
+    impl_->keep(stored_panels_kernel(*reader, type, coded));
   else
     impl_->keep(nullptr);
   return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()),

@@ -187,7 +187,13 @@ class Session {
   template <Element T>
   [[nodiscard]] Tensor<T> stored_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
                                        std::initializer_list<Index> tile = {}) {
-    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, site, line, tile));
+    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, false, site, line, tile));
+  }
+  /// The same, with columns that may be coded (runtime/sparse/coded.h).
+  template <Element T>
+  [[nodiscard]] Tensor<T> coded_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
+                                      std::initializer_list<Index> tile = {}) {
+    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, true, site, line, tile));
   }
   /// Seed of the random numbers: `--seed`.
   [[nodiscard]] std::uint64_t seed() const;
@@ -347,7 +353,7 @@ class Session {
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape,
                                           int site, int line, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type,
-                                                 std::initializer_list<Index> shape, int site, int line,
+                                                 std::initializer_list<Index> shape, bool coded, int site, int line,
                                                  std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type,
                                            std::initializer_list<Index> shape, std::uint64_t call_site,

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ class SessionInputs {
     const std::shared_ptr<const plan::RowCounts>& known = files_.at(input).rows;
     return known && known->rows == rows ? known : nullptr;
   }
+  /// Lets blocks of the input store columns as codes.
+  void code_columns(const std::string& input) { coded_.insert(input); }
+  [[nodiscard]] bool is_coded(const std::string& input) const { return coded_.contains(input); }
   /// Moves out this rank's share of the entries of an input that is not dense.
   [[nodiscard]] Entries take_entries(const std::string& input) { return std::move(files_.at(input).part.entries); }
 
@@ -83,6 +87,7 @@ class SessionInputs {
 
   Open open_;
   std::map<std::string, File> files_;
+  std::set<std::string, std::less<>> coded_;
   std::map<std::string, Index, std::less<>> dimensions_;
 };
 

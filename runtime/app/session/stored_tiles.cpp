@@ -11,7 +11,7 @@ namespace tdsl::rt {
 namespace {
 
 template <class T>
-void make_tile(const TileEntries& entries, const TaskArgs& t) {
+void make_tile(const TileEntries& entries, bool coded, const TaskArgs& t) {
   const Box& box = t.outputs[0].box;
   sparse::Output<T> elements;  // memory for this tile only
   elements.begin(box);
@@ -20,7 +20,7 @@ void make_tile(const TileEntries& entries, const TaskArgs& t) {
     for (std::size_t k = 0; k < list.size(); ++k) sum = add_entries(sum, list.value<T>(k));
     return sum;
   });
-  put_block(t.sink(), elements.entries());
+  put_block(t.sink(), elements.entries(), coded);
 }
 
 /// Adds the elements of a row-major panel starting at `lo` to the tile.
@@ -42,7 +42,7 @@ void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const I
 }
 
 template <class T>
-void compress_panels(const TensorReader& reader, const TaskArgs& t) {
+void compress_panels(const TensorReader& reader, bool coded, const TaskArgs& t) {
   StoredTile<T> tile(t);
   const Box& box = t.outputs[0].box;
   Panels panels(box, sizeof(T), box.rank);
@@ -51,20 +51,21 @@ void compress_panels(const TensorReader& reader, const TaskArgs& t) {
     reader.read_box<T>(panels.lo(), panels.hi(), panel.get(), panels.strides());
     put_panel(tile, panels.lo(), panels.hi(), static_cast<const T*>(panel.get()));
   }
-  tile.finish();
+  tile.finish(coded);
 }
 
 }  // namespace
 
-Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries) {
-  return [entries = std::move(entries)](const TaskArgs& t) {
-    visit_element_type(entries->form().type, [&](auto tag) { make_tile<typename decltype(tag)::type>(*entries, t); });
+Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries, bool coded) {
+  return [entries = std::move(entries), coded](const TaskArgs& t) {
+    visit_element_type(entries->form().type,
+                       [&](auto tag) { make_tile<typename decltype(tag)::type>(*entries, coded, t); });
   };
 }
 
-Kernel stored_panels_kernel(const TensorReader& reader, ElementType type) {
-  return [&reader, type](const TaskArgs& t) {
-    visit_element_type(type, [&](auto tag) { compress_panels<typename decltype(tag)::type>(reader, t); });
+Kernel stored_panels_kernel(const TensorReader& reader, ElementType type, bool coded) {
+  return [&reader, type, coded](const TaskArgs& t) {
+    visit_element_type(type, [&](auto tag) { compress_panels<typename decltype(tag)::type>(reader, coded, t); });
   };
 }
 

@@ -82,11 +82,12 @@ class Panels {
   bool begun_ = false;
 };
 
-/// Sorts the tile's entries by subscripts, adds duplicates in file order, and drops zeros.
-[[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries);
+/// Sorts the tile's entries by subscripts, adds duplicates in file order, and drops zeros. `coded`: columns may be
+/// coded.
+[[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries, bool coded);
 
 /// Reads the tile of a dense file in panels of rows. The reader must outlive the kernel.
-[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type);
+[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type, bool coded);
 
 // Tiles of `sprandom`: a task draws the chunks that overlap its rows (runtime/kernels/sparse_random.h).
 

@@ -16,7 +16,7 @@ void Answers::expect(const OperationRun& operation) {
     if (distribution.everywhere()) continue;
     distribution.for_each_owned(me, [&](const plan::Coord& tile) {
       Index expected = 0;
-      if (context_.world.size() > plan::least_tree(ranks_per_node)) {
+      if (context_.world.size() > plan::least_tree(ranks_per_node) && !operation.space.by_lists(tensor->id())) {
         operation.space.for_each_wanted(tensor->id(), tile, me,
                                         [&](const plan::Piece&, const std::vector<Index>& ranks) {
                                           expected += plan::children_of_owner(ranks, me, ranks_per_node);
@@ -56,12 +56,27 @@ void Answers::answer(TensorInstance& tensor, const Request& request) {
   --block.requests;
   ++block.sends;
   if (block.away) return disk_.serve(tensor, request);
+  if (request.list >= 0) return answer_by_list(tensor, block, request);
   const Index bytes = tensor.sized() ? bytes_of(block.buffer) : request.box.volume() * tensor.element_bytes();
   const std::uint64_t cookie =
       in_flight_.enter_answer({.tensor = &tensor, .block = request.block, .buffer = block.buffer}, request, bytes);
   if (tensor.sized()) return sized_.offer(request, block.buffer, cookie);
   const Operand whole = row_major(block.buffer->data(), tensor.box_of(request.block));
   outbox_.send(request, part_of(whole, request.box, tensor.element_bytes()), tensor.element_bytes(), cookie);
+}
+
+/// The rows are packed outside the lock, when they are sent.
+void Answers::answer_by_list(TensorInstance& tensor, const Block& block, const Request& request) {
+  RowListRef rows = lists_.rows_of(request);
+  const Index bytes = rows->rows * row_bytes(request.box, tensor.element_bytes());
+  const BufferRef packed = bytes > 0 ? context_.store.allocate(bytes) : nullptr;
+  const std::uint64_t cookie =
+      in_flight_.enter_answer({.tensor = &tensor, .block = request.block, .buffer = packed}, request, bytes);
+  outbox_.send_packed(request, packed, cookie,
+                      {{std::move(rows), request.box, packed != nullptr ? packed->data() : nullptr},
+                       row_major(block.buffer->data(), tensor.box_of(request.block)),
+                       block.buffer,
+                       tensor.element_bytes()});
 }
 
 void Answers::answer(const DiskTransfer& read) {

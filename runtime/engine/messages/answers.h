@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/engine/messages/lists.h"
 #include "runtime/engine/messages/relays.h"
 #include "runtime/engine/messages/sized_transfers.h"
 #include "runtime/engine/store/disk_transfers.h"
@@ -13,8 +14,14 @@ namespace tdsl::rt {
 class Answers {
  public:
   Answers(Context& context, Outbox& outbox, InFlight& in_flight, SizedTransfers& sized, DiskTransfers& disk,
-          Relays& relays)
-      : context_(context), outbox_(outbox), in_flight_(in_flight), sized_(sized), disk_(disk), relays_(relays) {}
+          Relays& relays, const Lists& lists)
+      : context_(context),
+        outbox_(outbox),
+        in_flight_(in_flight),
+        sized_(sized),
+        disk_(disk),
+        relays_(relays),
+        lists_(lists) {}
 
   /// Counts the requests that the operation's peers will send for its operands.
   void expect(const OperationRun& operation);
@@ -32,6 +39,7 @@ class Answers {
 
  private:
   void take_relayed(const Request& request);
+  void answer_by_list(TensorInstance& tensor, const Block& block, const Request& request);
 
   Context& context_;
   Outbox& outbox_;
@@ -39,6 +47,7 @@ class Answers {
   SizedTransfers& sized_;
   DiskTransfers& disk_;
   Relays& relays_;
+  const Lists& lists_;
   std::unordered_map<plan::TensorId, std::vector<Request>> early_;
 };
 

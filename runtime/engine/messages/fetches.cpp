@@ -8,22 +8,24 @@ namespace tdsl::rt {
 
 plan::TreePlace Fetches::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
   const Index ranks_per_node = operation.planned->plan.ranks_per_node;
-  if (context_.world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};
+  if (context_.world.size() <= plan::least_tree(ranks_per_node) || operation.space.by_lists(fetch.piece.tensor))
+    return {fetch.owner, {}};
   const plan::Step& step = operation.step;
   const std::vector<Index> wanting =
       operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
   return plan::place_in_tree(wanting, fetch.owner, context_.me, ranks_per_node);
 }
 
-/// The piece, with a buffer unless its size is unknown. `source`: the rank that sends it, or this rank.
+/// The piece, with a buffer unless its size is unknown. `source`: the rank that sends it, or this rank; `listed`: it
+/// may be fetched by a list.
 std::shared_ptr<RemotePiece> Fetches::make_piece(const plan::Fetch& fetch, const OperationRun& operation, int source,
-                                                 Index step) {
+                                                 Index step, bool listed) {
   const TensorInstance& tensor = context_.tensors.at(fetch.piece.tensor);
   const Box& box = fetch.piece.box;
   const bool own = source == context_.me;
   Index& window = own ? footprint_.loaded : footprint_.fetched;
   auto piece =
-      tensor.sized() && !own
+      (tensor.sized() && !own) || listed
           ? std::make_shared<RemotePiece>(window, fetch.bytes.expected_bytes(), box)
           : std::make_shared<RemotePiece>(window, context_.store.allocate(box.volume() * tensor.element_bytes()), box);
   piece->step = step;
@@ -42,12 +44,7 @@ Index Fetches::expect(const std::shared_ptr<RemotePiece>& piece, const plan::Fet
                       const TensorInstance& tensor) {
   const int source = piece->source;
   if (tensor.sized()) return sized_.expect(piece, source, fetch.bytes);
-  if (piece->buffer->bytes() < context_.options.small_box)
-    return static_cast<Index>(in_flight_.enter({.piece = piece, .source = source}));
-  const int tag = in_flight_.slots.take(source);
-  const std::uint64_t cookie = in_flight_.enter({.piece = piece, .source = source, .slot = tag});
-  outbox_.enqueue(PostReceive{source, tag, piece->site, tensor.element_bytes(), piece, cookie});
-  return tag;
+  return lists_.expect(piece, tensor.element_bytes());
 }
 
 void Fetches::fetch(OperationRun& operation, Index step) {
@@ -57,15 +54,24 @@ void Fetches::fetch(OperationRun& operation, Index step) {
     if (fetch.owner == context_.me) {
       auto piece = make_piece(fetch, operation, context_.me, step);
       disk_.load(tensor, piece, fetch.piece.block);
-      operation.pieces.emplace(fetch.piece, std::move(piece));
+      operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, std::move(piece));
       continue;
     }
+    const std::shared_ptr<Meetings> meetings =
+        fetch.listed < 0 ? nullptr : lists_.meetings_of(operation, static_cast<std::size_t>(fetch.listed));
     const plan::TreePlace place = place_in_tree(operation, fetch);
-    auto piece = make_piece(fetch, operation, static_cast<int>(place.parent), step);
+    auto piece = make_piece(fetch, operation, static_cast<int>(place.parent), step, meetings != nullptr);
     Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, context_.me};
-    request.slot = expect(piece, fetch, tensor);
     request.site = piece->site;
     request.number = piece->request;
+    if (meetings != nullptr) {
+      operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, piece);
+      const int source = piece->source;
+      const auto asked = lists_.ask(*meetings, {std::move(piece), request, tensor.element_bytes()}, fetch.bytes);
+      if (asked) batches[source].push_back(*asked);
+      continue;
+    }
+    request.slot = expect(piece, fetch, tensor);
     const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
     if (place.parent != fetch.owner) {
       request.operation = key.operation;
@@ -78,7 +84,7 @@ void Fetches::fetch(OperationRun& operation, Index step) {
       relay.sized = tensor.sized();
       relays_.hold(relay, piece, place.children.size());
     }
-    operation.pieces.emplace(fetch.piece, std::move(piece));
+    operation.pieces_of(fetch.piece.tensor).emplace(fetch.piece, std::move(piece));
   }
   for (const auto& [source, requests] : batches) outbox_.tell(source, wire::kRequests, wire::encode_requests(requests));
 }

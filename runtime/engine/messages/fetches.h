@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/engine/messages/lists.h"
 #include "runtime/engine/messages/relays.h"
 #include "runtime/engine/messages/sized_transfers.h"
 #include "runtime/engine/store/disk_transfers.h"
@@ -20,22 +21,22 @@ namespace tdsl::rt {
 /// Requests the pieces of steps: posts receives, sends requests, starts reads of own blocks that are away.
 class Fetches {
  public:
-  Fetches(Context& context, Footprint& footprint, Outbox& outbox, InFlight& in_flight, SizedTransfers& sized,
-          DiskTransfers& disk, Relays& relays)
+  Fetches(Context& context, Footprint& footprint, Outbox& outbox, SizedTransfers& sized, DiskTransfers& disk,
+          Relays& relays, Lists& lists)
       : context_(context),
         footprint_(footprint),
         outbox_(outbox),
-        in_flight_(in_flight),
         sized_(sized),
         disk_(disk),
-        relays_(relays) {}
+        relays_(relays),
+        lists_(lists) {}
 
   /// Fetches the pieces of the operation's next step, numbered `step` as admitted.
   void fetch(OperationRun& operation, Index step);
 
  private:
   [[nodiscard]] std::shared_ptr<RemotePiece> make_piece(const plan::Fetch& fetch, const OperationRun& operation,
-                                                        int source, Index step);
+                                                        int source, Index step, bool listed = false);
   [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
   [[nodiscard]] Index expect(const std::shared_ptr<RemotePiece>& piece, const plan::Fetch& fetch,
                              const TensorInstance& tensor);
@@ -43,10 +44,10 @@ class Fetches {
   Context& context_;
   Footprint& footprint_;
   Outbox& outbox_;
-  InFlight& in_flight_;
   SizedTransfers& sized_;
   DiskTransfers& disk_;
   Relays& relays_;
+  Lists& lists_;
   std::uint32_t requests_ = 0;
 };
 

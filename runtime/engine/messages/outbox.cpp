@@ -1,6 +1,17 @@
 #include "runtime/engine/messages/outbox.h"
 
+#include <utility>
+
+#include "runtime/kernels/copy.h"
+
 namespace tdsl::rt {
+
+Operand as_bytes(const BufferRef& buffer) {
+  Box box;
+  box.rank = 1;
+  box[0] = {0, bytes_of(buffer)};
+  return row_major(buffer != nullptr ? buffer->data() : nullptr, box);
+}
 
 void Outbox::enqueue(Posting posting) {
   postings_.push_back(std::move(posting));
@@ -19,7 +30,16 @@ void Outbox::send(const Request& request, const Operand& box, Index element_byte
     enqueue(PostSend{request, element_bytes, box, cookie});
     return;
   }
-  join_pack(request, bytes, {request.slot, element_bytes, box, -1, cookie});
+  join_pack(request, bytes, {request.slot, element_bytes, box, -1, cookie, {}});
+}
+
+void Outbox::send_packed(const Request& request, const BufferRef& packed, std::uint64_t cookie, Packing packing) {
+  const Index bytes = bytes_of(packed);
+  if (bytes > 0 && bytes >= context_.options.small_box) {
+    enqueue(PostSend{request, 1, as_bytes(packed), cookie, std::move(packing)});
+    return;
+  }
+  join_pack(request, bytes, {request.slot, 1, as_bytes(packed), -1, cookie, std::move(packing)});
 }
 
 void Outbox::join_pack(const Request& request, Index bytes, const PostPack::Entry& entry) {

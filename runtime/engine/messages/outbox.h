@@ -10,6 +10,7 @@
 
 #include "runtime/engine/context.h"
 #include "runtime/engine/messages/wire.h"
+#include "runtime/engine/store/row_list.h"
 #include "runtime/engine/tasks/operation.h"
 
 // MPI calls decided by the engine. Decisions are made under the engine's lock, MPI is called outside it.
@@ -39,6 +40,7 @@ struct PostSend {
   Index element_bytes = 1;
   Operand box;  ///< the requested elements, inside the block
   std::uint64_t cookie = 0;
+  Packing packing{};  ///< performed before; without rows: none
 };
 
 /// One message with the small boxes that one rank has requested for one statement and that were in the outbox at the
@@ -50,12 +52,16 @@ struct PostPack {
     Operand box;
     Index sized_bytes = -1;    ///< of a sized block, which `box` holds as bytes; -1: a box of elements
     std::uint64_t cookie = 0;  ///< completes when the box is copied into the message
+    Packing packing{};         ///< as above
   };
   int target = 0;
   int site = 0;
   Index bytes = 0;
   std::vector<Entry> entries;
 };
+
+/// A buffer as a box of bytes, empty for null.
+[[nodiscard]] Operand as_bytes(const BufferRef& buffer);
 
 struct PostControl {
   int target = 0;
@@ -79,6 +85,8 @@ class Outbox {
   void tell_others(int tag, const std::vector<std::byte>& bytes);
   /// Answers a request with a box: in its own message, or in a pack if it is small.
   void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
+  /// The same with rows of a box, which are packed into the buffer when they are sent; null: no rows.
+  void send_packed(const Request& request, const BufferRef& packed, std::uint64_t cookie, Packing packing);
   /// Adds an entry of `bytes` to the last pack for the request's rank and site, if the pack has room for it.
   void join_pack(const Request& request, Index bytes, const PostPack::Entry& entry);
   /// Sizes and grants of sized blocks: one message per rank and poll.

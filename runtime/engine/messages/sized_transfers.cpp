@@ -1,24 +1,11 @@
 #include "runtime/engine/messages/sized_transfers.h"
 
-#include "runtime/kernels/copy.h"
-
 namespace tdsl::rt {
-
-namespace {
-
-Operand as_bytes(const BufferRef& block) {
-  Box box;
-  box.rank = 1;
-  box[0] = {0, block != nullptr ? block->bytes() : 0};
-  return row_major(block != nullptr ? block->data() : nullptr, box);
-}
-
-}  // namespace
 
 void SizedTransfers::offer(const Request& request, const BufferRef& block, std::uint64_t cookie) {
   const Index bytes = bytes_of(block);
   if (bytes == 0 || bytes < context_.options.small_box) {
-    outbox_.join_pack(request, bytes, {request.slot, 1, as_bytes(block), bytes, cookie});
+    outbox_.join_pack(request, bytes, {request.slot, 1, as_bytes(block), bytes, cookie, {}});
     return;
   }
   offers_.emplace(cookie, Offer{request, block});
@@ -31,7 +18,7 @@ void SizedTransfers::take_go(const wire::Go& go) {
   Offer offered = std::move(found->second);
   offers_.erase(found);
   offered.request.slot = go.tag;
-  outbox_.enqueue(PostSend{offered.request, 1, as_bytes(offered.block), static_cast<std::uint64_t>(go.offer)});
+  outbox_.enqueue(PostSend{offered.request, 1, as_bytes(offered.block), static_cast<std::uint64_t>(go.offer), {}});
 }
 
 Index SizedTransfers::expect(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes) {

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "runtime/check.h"
 
@@ -11,6 +13,9 @@ namespace tdsl::rt::wire {
 namespace {
 
 using plan::Index;
+
+/// The list 0 in the place of an operation; later ones below it.
+constexpr Index kFirstList = -2;
 
 void put(std::vector<std::byte>& bytes, Index value) {
   for (const std::byte byte : std::bit_cast<std::array<std::byte, sizeof value>>(value)) bytes.push_back(byte);
@@ -24,8 +29,55 @@ Index take(std::span<const std::byte>& bytes) {
   return value;
 }
 
+/// A nonnegative number in as many bytes as it needs.
+void put_short(std::vector<std::byte>& bytes, Index value) {
+  auto rest = static_cast<std::uint64_t>(value);
+  for (; rest >= 0x80; rest >>= 7) bytes.push_back(static_cast<std::byte>(rest | 0x80));
+  bytes.push_back(static_cast<std::byte>(rest));
+}
+
+Index take_short(std::span<const std::byte>& bytes) {
+  std::uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    TDSL_CHECK(!bytes.empty() && shift < 64, "a control message is complete");
+    const auto byte = std::to_integer<std::uint64_t>(bytes.front());
+    bytes = bytes.subspan(1);
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return static_cast<Index>(value);
+  }
+}
+
 }  // namespace
 
+std::vector<std::byte> encode_list(const List& list, Index corner) {
+  std::vector<std::byte> bytes;
+  put(bytes, list.name);
+  put(bytes, corner);
+  put_short(bytes, static_cast<Index>(list.dropped.size()));
+  for (const Index name : list.dropped) put_short(bytes, name);
+  for (const plan::Interval& run : list.rows.runs) {
+    put_short(bytes, run.lo - corner);
+    put_short(bytes, run.size());
+    corner = run.hi;
+  }
+  return bytes;
+}
+
+List decode_list(std::span<const std::byte> bytes) {
+  List list;
+  list.name = take(bytes);
+  Index corner = take(bytes);
+  list.dropped.resize(static_cast<std::size_t>(take_short(bytes)));
+  for (Index& name : list.dropped) name = take_short(bytes);
+  while (!bytes.empty()) {
+    const Index first = corner + take_short(bytes);
+    corner = first + take_short(bytes);
+    list.rows.add({first, corner});
+  }
+  return list;
+}
+
+// A request by a list asks the owner itself, so that its number takes the place of an operation's.
 std::vector<std::byte> encode_requests(std::span<const Request> requests) {
   std::vector<std::byte> bytes;
   put(bytes, static_cast<Index>(requests.size()));
@@ -34,7 +86,7 @@ std::vector<std::byte> encode_requests(std::span<const Request> requests) {
     put(bytes, request.block);
     put(bytes, request.slot);
     put(bytes, request.site | static_cast<Index>(request.number) << 32);
-    put(bytes, request.operation);
+    put(bytes, request.list >= 0 ? kFirstList - request.list : request.operation);
     if (request.operation >= 0) put(bytes, request.super_block);
     put(bytes, request.box.rank);
     for (int d = 0; d < request.box.rank; ++d) {
@@ -56,6 +108,7 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
     request.site = static_cast<int>(site_and_number & 0xffffffff);
     request.number = static_cast<std::uint32_t>(site_and_number >> 32);
     request.operation = take(bytes);
+    if (request.operation <= kFirstList) request.list = kFirstList - std::exchange(request.operation, -1);
     if (request.operation >= 0) request.super_block = take(bytes);
     request.box.rank = static_cast<int>(take(bytes));
     for (int d = 0; d < request.box.rank; ++d) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/engine/store/block.h"
+#include "runtime/engine/store/row_list.h"
 
 /// Encoding of the engine's control messages. All ranks of a run execute the same binary on machines of the same
 /// architecture: numbers are sent in memory order, eight bytes each.
@@ -22,6 +23,7 @@ enum Tag : int {
   kGo = 7,
   kExchange = 8,
   kBoundary = 9,
+  kList = 10,
   kPulse = 20,
   kAsk = 21,
   kStatus = 22
@@ -49,6 +51,16 @@ struct Size {
 };
 [[nodiscard]] std::vector<std::byte> encode_sizes(std::span<const Size> sizes);
 [[nodiscard]] std::vector<Size> decode_sizes(std::span<const std::byte> bytes);
+
+/// A list that later requests of the sender refer to (Note [Requests by lists]).
+struct List {
+  plan::Index name = 0;
+  std::vector<plan::Index> dropped;  ///< names of lists that no request will refer to any more
+  RowList rows;
+};
+/// `corner`: a row at or before the first one. Gaps and lengths of runs take a byte per seven bits.
+[[nodiscard]] std::vector<std::byte> encode_list(const List& list, plan::Index corner);
+[[nodiscard]] List decode_list(std::span<const std::byte> bytes);
 
 /// The receive of an offered block is posted.
 struct Go {

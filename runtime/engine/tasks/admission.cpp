@@ -33,7 +33,7 @@ bool Admission::fits(const OperationRun& operation) const {
     loads += fetch.bytes;
     --remote;
   }
-  if (!in_flight_.slots.certainly_available(remote + sized_.ungranted())) return false;
+  if (!in_flight_.slots.certainly_available(remote + sized_.ungranted() + lists_.waiting())) return false;
   const Index loaded = loads.expected_bytes();
   return footprint_.window_has(step.fetch_bytes.expected_bytes() - loaded, loaded,
                                step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);

@@ -52,7 +52,9 @@ struct Call {
     Operand whole;
     Index element_bytes = 0;
     std::vector<Operand> parts{};
-    BufferRef buffer{};  ///< of the whole, if the task owns it
+    BufferRef buffer{};                  ///< of the whole, if the task owns it
+    RowListRef wanted{};                 ///< the only rows to copy; null: all
+    std::vector<PackedRows> by_lists{};  ///< further parts, with `wanted`
   };
   /// One call of the kernel.
   struct Run {

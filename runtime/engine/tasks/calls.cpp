@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/engine/messages/lists.h"
 #include "runtime/kernels/copy.h"
 
 // Note [Interiors]
@@ -152,6 +153,18 @@ bool may_take_over(const TaskRun& task, const Block& block) {
   return is_last_holder(operation, tensor, block, own_uses);
 }
 
+/// The rows of an operand that a task meets, if any part of it came by a list; null: all are there.
+RowListRef rows_met(const TaskRun& task, std::size_t k) {
+  const auto by_list = [](const InputPart& part) { return part.remote != nullptr && part.remote->rows != nullptr; };
+  if (std::ranges::none_of(task.inputs[k].parts, by_list)) return nullptr;
+  const OperationRun& operation = *task.operation;
+  const std::vector<plan::Access>& reads = operation.op().reads;
+  const auto first = static_cast<std::size_t>(std::ranges::find(reads, reads[k]) - reads.begin());
+  const OperationRun::Met& met = *operation.meetings[first];
+  const std::vector<InputPart>& blocks = task.inputs[met.walked].parts;
+  return blocks.size() == 1 ? met.meetings->of_block.at(blocks.front().number) : met.meetings->all;
+}
+
 /// The operand's blocks in place, without assembly.
 Operand find_blocks(const Input& input, Call& call) {
   std::vector<BlockPart>& blocks = call.blocks.emplace_back();
@@ -223,16 +236,23 @@ Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box&
   const bool packed = must_pack(task, input);
   if (packed) profile_.packed_bytes += box.volume() * input.element_bytes;
   const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
+  const RowListRef met = rows_met(task, k);
   for (const InputPart& part : input.parts) {
-    if (plan::contains(part.box, box) && !packed && !(overwritten && part.local == call.taken)) {
+    if (met == nullptr && plan::contains(part.box, box) && !packed && !(overwritten && part.local == call.taken)) {
       return part_of(operand_of(input, part), box, input.element_bytes);
     }
   }
   BufferRef buffer = context_.store.allocate(box.volume() * input.element_bytes);
   Call::Assembly assembly{.whole = row_major(buffer->data(), box), .element_bytes = input.element_bytes};
   assembly.buffer = std::move(buffer);
+  assembly.wanted = met;
   for (const InputPart& part : input.parts) {
     const Box piece = intersect(part.box, box);
+    if (part.remote != nullptr && part.remote->rows != nullptr) {
+      const BufferRef& rows = part.remote->buffer;
+      assembly.by_lists.push_back({part.remote->rows, part.box, rows != nullptr ? rows->data() : nullptr});
+      continue;
+    }
     if (!piece.empty()) assembly.parts.push_back(part_of(operand_of(input, part), piece, input.element_bytes));
   }
   call.assemblies.push_back(std::move(assembly));
@@ -313,7 +333,14 @@ bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor,
 
 void Call::assemble() const {
   for (const Assembly& assembly : assemblies) {
-    for (const Operand& part : assembly.parts) copy_box(part, assembly.whole, part.box, assembly.element_bytes);
+    for (const Operand& part : assembly.parts) {
+      if (assembly.wanted == nullptr)
+        copy_box(part, assembly.whole, part.box, assembly.element_bytes);
+      else
+        copy_rows(*assembly.wanted, part, assembly.whole, assembly.element_bytes);
+    }
+    for (const PackedRows& part : assembly.by_lists)
+      copy_rows(*assembly.wanted, part, assembly.whole, assembly.element_bytes);
   }
 }
 

@@ -20,6 +20,11 @@ class OpenSteps {
     drop_finished();
     return next_++;
   }
+  /// Adds a task to an open step.
+  void add_task(plan::Index step) {
+    ++tasks_;
+    ++unfinished_[static_cast<std::size_t>(step - first_)].tasks;
+  }
   void end_task(plan::Index step) {
     --tasks_;
     if (--unfinished_[static_cast<std::size_t>(step - first_)].tasks > 0) return;

@@ -4,9 +4,11 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/engine/store/row_list.h"
 #include "runtime/engine/store/tensor_table.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_plan.h"
@@ -18,6 +20,7 @@
 
 namespace tdsl::rt {
 
+struct Meetings;
 struct OperationRun;
 struct Relay;
 
@@ -28,7 +31,7 @@ struct RemotePiece {
       : box(where), buffer(std::move(b)), counted(buffer->bytes()), used(window) {
     used += counted;
   }
-  /// A sized block: counts as its expected size until its size is known.
+  /// Of unknown size: counts as its expected size until then.
   RemotePiece(Index& window, Index expected, const Box& where) : box(where), counted(expected), used(window) {
     used += counted;
   }
@@ -44,6 +47,7 @@ struct RemotePiece {
 
   Box box;
   BufferRef buffer;  ///< sized block: null until granted, and if it is absent
+  RowListRef rows;   ///< fetched by a list: the rows that the buffer has, packed; null: all
   bool arrived = false;
   std::vector<TaskRun*> waiting;
   Relay* relay = nullptr;       ///< if other ranks will request the piece from this rank
@@ -54,7 +58,7 @@ struct RemotePiece {
   double asked = 0;   ///< time of the request
   Index counted = 0;  ///< bytes in the window
   Index& used;
-  // Sized blocks only:
+  // Sized blocks, and pieces that may be fetched by lists:
   Index step = 0;  ///< fetching step, numbered as admitted
   int site = 0;
   Index reserved = 0;    ///< bytes reserved for it under --memory, until it is granted
@@ -90,11 +94,12 @@ struct TaskRun {
   Input base;                 ///< for the first panel, if the operation has a base
   int missing = 0;            ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
-  Index step = 0;                  ///< step number in admission order
-  double running_since = -1;       ///< below 0: not running
-  std::uint64_t order = 0;         ///< admission order: the oldest ready task runs first
-  Index panel = 0;                 ///< number of the panel
-  std::uint32_t last_request = 0;  ///< the last request that it waited for
+  Index step = 0;                        ///< step number in admission order
+  double running_since = -1;             ///< below 0: not running
+  std::uint64_t order = 0;               ///< admission order: the oldest ready task runs first
+  Index panel = 0;                       ///< number of the panel
+  std::shared_ptr<Meetings> inspects{};  ///< an inspection (messages/lists.h): its blocks are the only input
+  std::uint32_t last_request = 0;        ///< the last request that it waited for
   std::list<TaskRun>::iterator self;
 };
 
@@ -124,13 +129,22 @@ struct OperationRun {
   bool step_listed = false;
   bool admitted = false;  ///< all steps are admitted
   Index tasks_begun = 0;  ///< tasks admitted so far
-  std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
+  using Pieces = std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash>;
+  Pieces pieces;  ///< of the super-block being admitted
+  Pieces kept;    ///< of operands kept over super-blocks
+  /// What an access that may be fetched by lists meets.
+  struct Met {
+    std::shared_ptr<Meetings> meetings;  ///< null: it is fetched whole
+    std::size_t walked = 0;              ///< the compressed operand
+  };
+  std::vector<std::optional<Met>> meetings;        ///< by access, once known
   std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
   std::list<TaskRun> tasks;
   std::vector<TaskRun*> waiting_effects;  ///< tasks of the next ordered operation
   std::list<std::shared_ptr<OperationRun>>::iterator self;
 
   [[nodiscard]] const plan::Op& op() const { return planned->op; }
+  [[nodiscard]] Pieces& pieces_of(plan::TensorId tensor) { return planned->plan.keeps(op(), tensor) ? kept : pieces; }
   [[nodiscard]] bool over() const { return admitted && tasks.empty(); }
 };
 

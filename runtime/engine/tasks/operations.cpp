@@ -61,6 +61,7 @@ OperationRun* Operations::next() {
     if (operation.step_listed) return &operation;
     to_admit_.pop_front();
     operation.admitted = true;
+    operation.kept.clear();
     for (TensorInstance* tensor : operation.operands) context_.tensors.drop_reader(*tensor);
     operation.operands.clear();
     if (operation.over()) finish(operation);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/engine/messages/lists.h"
 #include "runtime/engine/tasks/call.h"
 
 namespace tdsl::rt {
@@ -45,24 +46,54 @@ void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) 
   if (run.missing == 0) ready_.push(run);
 }
 
+void Tasks::inspect(OperationRun& operation, const std::shared_ptr<Meetings>& meetings, std::size_t walked,
+                    Index step) {
+  TaskRun& run = operation.tasks.emplace_back();
+  run.self = std::prev(operation.tasks.end());
+  run.operation = &operation;
+  run.inspects = meetings;
+  run.step = step;
+  run.order = next_order_++;
+  TensorInstance& tensor = context_.tensors.at(meetings->key.tensor);
+  run.inputs.resize(operation.op().reads.size());
+  Input& input = run.inputs[walked];
+  input.tensor = &tensor;
+  input.sized = true;
+  for (const Index number : meetings->key.blocks) {
+    InputPart part{tensor.box_of(number), number, nullptr, nullptr};
+    add_local(run, part, context_.tensors.block(tensor, number));
+    input.parts.push_back(std::move(part));
+  }
+  if (run.missing == 0) ready_.push(run);
+}
+
+void Tasks::end_inspection(TaskRun& task) {
+  for (Input& input : task.inputs) release(input);
+  task.operation->tasks.erase(task.self);
+}
+
+/// The task reads the own block, and waits until it is complete.
+void Tasks::add_local(TaskRun& task, InputPart& part, Block& block) {
+  ++block.uses;
+  part.local = &block;
+  if (block.complete) return;
+  block.waiting_tasks.push_back(&task);
+  ++task.missing;
+}
+
 Input Tasks::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
   OperationRun& operation = *task.operation;
   TensorInstance& tensor = context_.tensors.at(id);
   Input input{&tensor, tensor.element_bytes(), tensor.sized(), box, {}};
   const plan::Distribution& distribution = tensor.placed.distribution;
+  const OperationRun::Pieces& pieces = operation.pieces_of(id);
   operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
     InputPart part{piece.box, piece.block, nullptr, nullptr};
     if (distribution.owns(context_.me, coord) && !tensor.away(coord)) {
-      Block& block = context_.tensors.block(tensor, piece.block);
-      ++block.uses;
-      part.local = &block;
-      if (!block.complete) {
-        block.waiting_tasks.push_back(&task);
-        ++task.missing;
-      }
+      add_local(task, part, context_.tensors.block(tensor, piece.block));
     } else {
-      const auto found = operation.pieces.find(piece);
-      TDSL_CHECK(found != operation.pieces.end(), "a remote box that a task reads was fetched");
+      const auto found = pieces.find(piece);
+      TDSL_CHECK(found != pieces.end(), "a remote box that a task reads was fetched");
       part.remote = found->second;
       if (!part.remote->arrived) {
         part.remote->waiting.push_back(&task);

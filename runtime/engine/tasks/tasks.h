@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "runtime/engine/messages/answers.h"
 #include "runtime/engine/tasks/operations.h"
@@ -21,10 +23,15 @@ class Tasks {
 
   /// Creates a task of the operation's next step, whose pieces have been fetched.
   void create(OperationRun& operation, const plan::Task& task, Index step);
+  /// Creates the inspection of the blocks that the operation's access `walked` reads, in the step.
+  void inspect(OperationRun& operation, const std::shared_ptr<Meetings>& meetings, std::size_t walked, Index step);
+  /// Releases the blocks of an inspection and removes it.
+  void end_inspection(TaskRun& task);
   /// Releases the task's operands, completes its blocks and removes it.
   void complete(TaskRun& task);
 
  private:
+  void add_local(TaskRun& task, InputPart& part, Block& block);
   [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
   static void wait_for_panel(TaskRun& task);
   void release(Input& input);

@@ -10,6 +10,7 @@
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/tile_pieces.h"
+#include "runtime/plan/lists.h"
 #include "runtime/plan/row_counts.h"
 
 // Note [Counting in closed form] In every dimension, the elements a rank needs of an operand form a list of intervals
@@ -126,6 +127,9 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   const PlacedTensor& tensor = tensors(access.tensor);
   const bool sized = tensor.desc.sized();
   Need need;
+  // The boxes of a kept operand are those of a single super-block.
+  const bool stays = v.plan.keeps(v.op, access.tensor);
+  const Index chunks = stays ? 1 : v.super_blocks;
   const Distribution& where = tensor.distribution;
   const bool replicated = where.everywhere();
   std::vector<int> label_uses(v.op.labels.size(), 0);
@@ -172,14 +176,16 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
     // element.
     const bool cut_alike =
         dim.offset.size() > 1 && dim.terms.size() == 1 && list.size() < v.label[idx(dim.terms.front().label)].size();
-    if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized || cut_alike)) disjoint = false;
-    panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept, sized ? &where.tiling(d) : nullptr));
+    if (chunks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized || cut_alike)) disjoint = false;
+    const auto all = static_cast<double>(total(list));
+    panel *= stays ? all : std::min(all, longest_need(v, dim, kept, sized ? &where.tiling(d) : nullptr));
     need.lists.push_back(std::move(list));
   }
-  const auto again = static_cast<double>(repeats(v, access));
-  need.read = again * union_all;
-  const auto blocks = static_cast<double>(v.super_blocks);
-  for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
+  need.read = static_cast<double>(repeats(v, access)) * union_all;
+  const double again = stays ? 1 : static_cast<double>(repeats(v, access));
+  const auto blocks = static_cast<double>(chunks);
+  for (int d = 0; d < v.op.out_rank(); ++d)
+    need.exact = need.exact && (stays || v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
   if (by_table) {
     std::vector<Intervals> unions;
     for (const Intervals& list : need.lists) unions.push_back(merged(list));
@@ -269,6 +275,7 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
   for (const auto& [id, needs] : by_tensor) {
     const PlacedTensor& tensor = tensors(id);
     const auto bytes = static_cast<double>(tensor.desc.element.bytes);
+    const Index chunks = v.plan.keeps(v.op, id) ? 1 : v.super_blocks;
     Range received, pieces;
     double panel = 0;
     for (const Need& need : needs) {
@@ -282,7 +289,7 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
     }
     if (needs.size() == 2 && received.hi > 0) {
       const double once = shared_elements(needs[0], needs[1], tensor, rank);
-      if (v.super_blocks == 1 && v.exact && are_equal_or_disjoint(needs[0], needs[1])) {
+      if (chunks == 1 && v.exact && are_equal_or_disjoint(needs[0], needs[1])) {
         received = {std::max(0.0, received.lo - once), received.hi - once};
       } else if (once > 0) {
         // Shared within a super-block only, or in pieces cut differently: the largest single access is the guaranteed
@@ -295,12 +302,13 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       for (const Need& need : needs) received.lo = std::max(received.lo, need.received.lo);
       pieces.lo = 0;
     }
+    if (by_lists(v.op, v.plan, tensors, id)) received.lo = pieces.lo = 0;
     const Range loaded = loaded_elements(needs, v, tensor, rank);
     cost.disk_read += {loaded.lo * bytes, loaded.hi * bytes};
     cost.received_elements += received;
     cost.boxes += pieces;
     const Estimate came = bytes_of_blocks(tensor.desc, tensor.distribution, {pieces.lo, pieces.hi, pieces.hi},
-                                          {received.lo, received.hi, received.hi}, static_cast<double>(v.super_blocks));
+                                          {received.lo, received.hi, received.hi}, static_cast<double>(chunks));
     cost.bytes_received += {came.lo, came.hi};
     cost.bytes_expected += came.expected;
     const double blocks = loaded.hi > 0 ? panel : std::min(panel, pieces.hi);  // held at once
@@ -343,6 +351,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
     cost.disk_read += {0, all};
     cost.step_bytes += {0, all, all};
   }
+  Estimate whole;                                       // of kept operands
   std::map<Index, Estimate> kept;                       // per super-block
   std::map<std::pair<Index, Index>, Estimate> passing;  // per super-block and panel
   std::map<TensorId, bool> stays;
@@ -351,19 +360,22 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   for (const WantedPiece& piece : wanted.pieces) {
     const PlacedTensor& tensor = tensors(piece.tensor);
     const double elements = piece.bytes / static_cast<double>(tensor.desc.element.bytes);
-    const double known = piece.block >= 0 ? 1 : 0;
+    const double known = piece.block >= 0 && !by_lists(op, plan, tensors, piece.tensor) ? 1 : 0;
     const Estimate bytes = bytes_of_blocks(tensor.desc, tensor.distribution, {known, piece.boxes, piece.boxes},
                                            {known * elements, elements, elements});
     cost.received_elements += {known * elements, elements};
     cost.bytes_received += {bytes.lo, bytes.hi};
     cost.bytes_expected += bytes.expected;
     cost.boxes += {known, piece.boxes};
-    (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) +=
-        {0, bytes.expected, bytes.hi};
+    (plan.keeps(op, piece.tensor) ? whole
+     : stays[piece.tensor]        ? kept[piece.super_block]
+                                  : passing[{piece.super_block, piece.panel}]) += {0, bytes.expected, bytes.hi};
   }
-  const auto widen = [&cost](const Estimate& bytes) {
+  const auto widen = [&](Estimate bytes) {
+    bytes += whole;
     cost.step_bytes = {0, std::max(cost.step_bytes.expected, bytes.expected), std::max(cost.step_bytes.hi, bytes.hi)};
   };
+  widen({});
   for (const auto& [block, bytes] : kept) widen(bytes);
   for (const auto& [step, bytes] : passing) {
     Estimate both = bytes;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/plan/cost/tile_pieces.h"
+#include "runtime/plan/lists.h"
 
 // Note [Counting sent bytes] Along one operand dimension, every piece (an accessed interval inside one tile) has a set
 // of ranks that request it and a set of ranks that own its tile. Only a few such pairs of sets are distinct: pieces
@@ -70,6 +71,7 @@ Index copies(Index count, bool is_root, Index before) {
 
 /// Number of boxes, or of their elements.
 struct Carried {
+  bool direct = false;  ///< every rank requests them from the owner, and may request a part (plan/lists.h)
   double sent = 0;
   double most_copies = 1;  ///< of a single box
   double from_other_nodes = 0;
@@ -163,9 +165,10 @@ class Carrier {
     }
     CarriedBytes sum;
     for (const auto& [step, group] : groups) {
-      const Place place = place_of_me(group.wanting, group.owner);
+      const bool direct = by_lists(op_, plan_, tensors_, std::get<0>(step));
+      const Place place = place_of_me(group.wanting, group.owner, direct);
       const auto times = static_cast<double>(place.sent);
-      sum.sent += {group.bytes.lo * times, group.bytes.hi * times};
+      sum.sent += {direct ? 0 : group.bytes.lo * times, group.bytes.hi * times};
       if (place.enters) sum.from_other_nodes += group.bytes;
     }
     return sum;
@@ -251,12 +254,13 @@ class Carrier {
       if (has_part(where, r)) owning.add(r);
     }
     Carried elements, blocks;
+    elements.direct = by_lists(op_, plan_, tensors_, access.tensor);
     if (!add_boxes(lengths, 0, wanting, owning, 1, elements)) return false;
     if (sized && !add_boxes(counts, 0, wanting, owning, 1, blocks)) return false;
     const auto add = [&](Range& to, double count, double volume, double times) {
       const Estimate bytes =
           bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), Estimate::exactly(volume), times);
-      to += {bytes.lo, bytes.hi};
+      to += {elements.direct ? 0 : bytes.lo, bytes.hi};
     };
     add(sum.sent, blocks.sent, elements.sent, elements.most_copies);
     add(sum.from_other_nodes, blocks.from_other_nodes, elements.from_other_nodes, 1);
@@ -308,7 +312,7 @@ class Carrier {
     if (owning.count() != 1) return false;
     const Index owner = owning.least();
     if (owner != me_ && !wanting.has(me_)) return true;
-    const Place place = place_of_me(wanting, owner);
+    const Place place = place_of_me(wanting, owner, elements.direct);
     elements.sent += volume * static_cast<double>(place.sent);
     elements.most_copies = std::max(elements.most_copies, static_cast<double>(place.sent));
     elements.from_other_nodes += place.enters ? volume : 0;
@@ -320,7 +324,8 @@ class Carrier {
     Index sent = 0;       ///< copies
     bool enters = false;  ///< its own copy comes from another node
   };
-  [[nodiscard]] Place place_of_me(const Ranks& wanting, Index owner) const {
+  [[nodiscard]] Place place_of_me(const Ranks& wanting, Index owner, bool direct) const {
+    if (direct) return {owner == me_ ? wanting.count() - (wanting.has(owner) ? 1 : 0) : 0, false};
     Ranks first_of_node(p_);  // on nodes other than the owner's: they receive the box from outside
     Index root = owner;       // root of the tree in this node
     for (Index node = 0; node * per_node_ < p_; ++node) {

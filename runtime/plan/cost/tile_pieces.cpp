@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -101,9 +102,9 @@ class Wanting {
   }
   Wanted take() {
     Wanted wanted{{}, exact_, read_};
-    for (const auto& [piece, panel] : panels_) {
+    for (const auto& [piece, step] : steps_) {
       wanted.pieces.push_back(piece);
-      wanted.pieces.back().panel = panel;
+      std::tie(wanted.pieces.back().super_block, wanted.pieces.back().panel) = step;
     }
     return wanted;
   }
@@ -156,9 +157,9 @@ class Wanting {
     for (const Interval& along : blocks) count *= static_cast<double>(along.size());
     const Estimate elements = Estimate::exactly(volume / element);
     read_ += sized ? bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), elements).expected : volume;
-    if (count > 1 && static_cast<double>(panels_.size()) + count > static_cast<double>(most_)) {
+    if (count > 1 && static_cast<double>(steps_.size()) + count > static_cast<double>(most_)) {
       exact_ = false;
-      return want({access.tensor, -1, std::move(box), super_block, panel, volume, count}, panel);
+      return want({access.tensor, -1, std::move(box), super_block, panel, volume, count});
     }
     do {
       if (own_.at(access.tensor).has(at)) continue;
@@ -169,13 +170,16 @@ class Wanting {
         piece.box.push_back(intersect(box[d], tiling.tile(at[d])));
         piece.bytes *= static_cast<double>(piece.box.back().size());
       }
-      want(std::move(piece), panel);
+      want(std::move(piece));
     } while (advance(at, blocks));
   }
 
-  void want(WantedPiece piece, Index panel) {
-    const auto [known, fresh] = panels_.try_emplace(std::move(piece), panel);
-    known->second = std::min(known->second, panel);
+  /// A piece of a kept operand is the same piece in every super-block.
+  void want(WantedPiece piece) {
+    const std::pair step(piece.super_block, piece.panel);
+    if (plan_.keeps(op_, piece.tensor)) piece.super_block = 0;
+    const auto [known, fresh] = steps_.try_emplace(std::move(piece), step);
+    known->second = std::min(known->second, step);
   }
 
   const Op& op_;
@@ -183,7 +187,8 @@ class Wanting {
   const TensorLookup& tensors_;
   std::map<TensorId, OwnTiles> own_;
   std::set<std::vector<Index>> seen_;
-  std::unordered_map<WantedPiece, Index, WantedPieceHash, SamePiece> panels_;  ///< the first panel that needs a piece
+  /// The first super-block and panel that need a piece.
+  std::unordered_map<WantedPiece, std::pair<Index, Index>, WantedPieceHash, SamePiece> steps_;
   Index most_;
   bool exact_ = true;
   double read_ = 0;

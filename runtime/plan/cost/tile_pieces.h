@@ -7,7 +7,7 @@
 
 // Counting tile by tile for owner tables, under which the needed and owned sets of a rank are not products of
 // intervals. A rank's tiles are those in its list, or the product of its intervals; the pieces they need are listed,
-// each once per super-block.
+// each once per super-block, or once if the operand is kept.
 
 namespace tdsl::plan::counting {
 
@@ -33,13 +33,13 @@ struct WantedPiece {
   Index block = 0;  ///< row-major; -1: several blocks
   std::vector<Interval> box;
   Index super_block = 0;
-  Index panel = 0;   ///< the first panel that needs it
+  Index panel = 0;   ///< the first panel of the super-block that needs it
   double bytes = 0;  ///< for a sized tensor: dense bytes
   double boxes = 1;  ///< one per block
 };
 
 struct Wanted {
-  std::vector<WantedPiece> pieces;  ///< each once per super-block
+  std::vector<WantedPiece> pieces;  ///< each once per super-block that fetches it
   bool exact = true;                ///< every piece is within one block
   double read_bytes = 0;  ///< bytes of all boxes that its tasks access, each once per super-block, local or remote
 };

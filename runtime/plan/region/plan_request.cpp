@@ -37,9 +37,11 @@ class FilePlan {
   }
 
  private:
-  [[noreturn]] void fail(std::size_t line, const std::string& message) const {
-    refuse_plan("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message);
+  [[nodiscard]] std::string at(std::size_t line) const {
+    const std::size_t number = file_.lines.empty() ? line : file_.lines.at(line - 1);
+    return "--use-plan " + file_.path + ": line " + std::to_string(number) + ": ";
   }
+  [[noreturn]] void fail(std::size_t line, const std::string& message) const { refuse_plan(at(line) + message); }
 
   void check_form(int site, int form) const {
     const auto choice = std::ranges::find(region_.choices, site, &RegionChoice::site);
@@ -104,7 +106,8 @@ class FilePlan {
   }
 
   void warn(std::size_t line, const std::string& message) {
-    warnings_.push_back("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message);
+    if (!file_.lines.empty()) fail(line, message);
+    warnings_.push_back(at(line) + message);
   }
 
   const PlanFile& file_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ namespace tdsl::plan {
 struct PlanFile {
   std::string path;  ///< for messages
   std::string text;
+  /// If the text was derived from the file's: the file's line of each line. Such a plan is imposed whole: what would be
+  /// dropped is an error.
+  std::vector<std::size_t> lines{};
 };
 
 struct PlanRequest {

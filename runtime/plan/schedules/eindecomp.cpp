@@ -2,13 +2,15 @@
 #include <utility>
 
 #include "runtime/plan/region/choices.h"
+#include "runtime/plan/schedules/combined_pieces.h"
 #include "runtime/plan/schedules/einsum_costs.h"
 #include "runtime/plan/schedules/placed_tasks.h"
 #include "runtime/plan/schedules/schedule.h"
 
 // EinDecomp and its baseline. A partition vector becomes a plan: call (c0, c1, ..) of the task space, result
 // dimensions first, runs on rank c0 d1 d2 .. + c1 d2 .. + .., and the partial results of a block are combined by its
-// first caller. Sources are placed by their readers. Four ranks, C[i, k] = sum[j](A[i, j] * B[j, k]):
+// first caller, or in pieces by all callers (combined_pieces.h). Sources are placed by their readers. Four ranks, C[i,
+// k] = sum[j](A[i, j] * B[j, k]):
 //
 //     i:2 k:2 j:1     cyclic 2x2 on 2x2
 //     i:2 k:1 j:2     cyclic 2x1x2 on 2x1x2 -> cyclic 2x1 on 2x2
@@ -42,9 +44,18 @@ class PartsDecision {
     const PartitionVector result(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(rank));
     Index summed = 1;
     for (std::size_t s = rank; s < parts_.size(); ++s) summed *= parts_[s];
-    const std::string results = text_of(layout(result, summed), result_names(op_));
-    if (summed == 1) return {name_of(op_.op_class), op_.name, results, {}, {}};
-    return {name_of(op_.op_class), op_.name, text_of(layout(parts_, 1), slot_names(op_)), results, {}};
+    const auto text = [&](BlockOwners of, const std::vector<std::string>& names) {
+      return text_of(block_layout(std::move(of.blocks), std::move(of.owners), names.size(), inputs_.ranks), names);
+    };
+    BlockOwners results = owners(result, summed);
+    if (summed == 1) return {name_of(op_.op_class), op_.name, text(std::move(results), result_names(op_)), {}, {}};
+    BlockOwners calls = owners(parts_, 1);
+    results = combined_in_pieces(op_, std::move(results), calls.owners, inputs_);
+    return {name_of(op_.op_class),
+            op_.name,
+            text(std::move(calls), slot_names(op_)),
+            text(std::move(results), result_names(op_)),
+            {}};
   }
 
  private:
@@ -55,23 +66,22 @@ class PartsDecision {
   }
 
   /// `apart`: difference between the numbers of neighbouring parts' ranks.
-  [[nodiscard]] Layout layout(const PartitionVector& parts, Index apart) const {
-    PartitionVector blocks;
+  [[nodiscard]] BlockOwners owners(const PartitionVector& parts, Index apart) const {
+    BlockOwners result;
     Index count = 1;
     for (std::size_t s = 0; s < parts.size(); ++s) {
-      blocks.push_back(blocks_along(s, parts[s]));
-      count *= blocks.back();
+      result.blocks.push_back(blocks_along(s, parts[s]));
+      count *= result.blocks.back();
       if (count > kWorkflowTasks)
         throw NoPlan("the plan names the owners of more than " + std::to_string(kWorkflowTasks) +
                      " blocks; a larger --tile gives fewer");
     }
-    std::vector<std::int32_t> owners;
-    for_each_part(blocks, [&](const std::vector<Index>& at) {
+    for_each_part(result.blocks, [&](const std::vector<Index>& at) {
       Index rank = 0;
-      for (std::size_t s = 0; s < parts.size(); ++s) rank = rank * parts[s] + at[s] * parts[s] / blocks[s];
-      owners.push_back(static_cast<std::int32_t>(rank * apart % inputs_.ranks));
+      for (std::size_t s = 0; s < parts.size(); ++s) rank = rank * parts[s] + at[s] * parts[s] / result.blocks[s];
+      result.owners.push_back(static_cast<std::int32_t>(rank * apart % inputs_.ranks));
     });
-    return block_layout(std::move(blocks), std::move(owners), parts.size(), inputs_.ranks);
+    return result;
   }
 
   const Op& op_;

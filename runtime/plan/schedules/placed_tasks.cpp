@@ -8,6 +8,7 @@
 #include "runtime/check.h"
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/region/choices.h"
+#include "runtime/plan/schedules/combined_pieces.h"
 
 namespace tdsl::plan {
 
@@ -64,8 +65,8 @@ std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
 /// Converts the tasks of one operation into a decision.
 class SiteTasks {
  public:
-  SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, Index ranks)
-      : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), ranks_(ranks) {}
+  SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, const PlanInputs& inputs)
+      : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), inputs_(inputs) {}
 
   [[nodiscard]] Decision decision() const {
     std::vector<std::int32_t> owners;
@@ -74,19 +75,21 @@ class SiteTasks {
       owners.push_back(workflow_.task(result).process);
     }
     const std::vector<Index> blocks = block_counts(tasks_.cut.out);
-    const auto lies = [&](std::vector<std::int32_t> of_blocks) {
-      return text_of(block_layout(blocks, std::move(of_blocks), op_.shape.size(), ranks_), result_names(op_));
+    const auto lies = [&](BlockOwners of) {
+      return text_of(block_layout(std::move(of.blocks), std::move(of.owners), op_.shape.size(), inputs_.ranks),
+                     result_names(op_));
     };
-    Decision decision{name_of(op_.op_class), op_.name, lies(owners), {}, {}};
+    Decision decision{name_of(op_.op_class), op_.name, lies({blocks, owners}), {}, {}};
     if (!may_split(op_)) return decision;
     const std::vector<std::int32_t> processes = of_applies();
     const std::vector<Index> parts = fewest_parts(processes);
     if (std::ranges::all_of(parts, [](Index n) { return n == 1; })) {  // the result stays where it was computed
       const std::size_t panels = processes.size() / owners.size();
       for (std::size_t k = 0; k < owners.size(); ++k) owners[k] = processes[k * panels];
-      decision.work = lies(owners);
+      decision.work = lies({blocks, std::move(owners)});
     } else if (std::ranges::count_if(parts, [](Index n) { return n > 1; }) <= op_.most_split_labels()) {
-      decision.result = std::exchange(decision.work, text_of(work_layout(processes, parts), slot_names(op_)));
+      decision.work = text_of(work_layout(processes, parts), slot_names(op_));
+      decision.result = lies(combined_in_pieces(op_, {blocks, std::move(owners)}, processes, inputs_));
     }
     return decision;
   }
@@ -149,13 +152,13 @@ class SiteTasks {
       for (std::size_t l = 0; l < parts.size(); ++l) block = block * panels[l] + at[l] * (panels[l] / parts[l]);
       owners.push_back(processes[static_cast<std::size_t>(block)]);
     }
-    return block_layout(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), ranks_);
+    return block_layout(std::move(blocks), std::move(owners), op_.shape.size() + op_.reduce.size(), inputs_.ranks);
   }
 
   const Op& op_;
   const Workflow& workflow_;
   const WorkflowOp& tasks_;
-  Index ranks_;
+  const PlanInputs& inputs_;
 };
 
 }  // namespace
@@ -243,7 +246,7 @@ PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow
   for (const auto& [site, executions] : executions_of(region, workflow)) {
     const std::optional<Index> turn = limited ? std::nullopt : turn_of(workflow, executions, inputs.ranks);
     const std::size_t k = turn ? executions.front().op : heaviest_of(region, executions);
-    Decision decision = SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision();
+    Decision decision = SiteTasks(region.ops[k].op, workflow, k, inputs).decision();
     decision.turn = turn.value_or(0);
     plan.at.emplace(site, std::move(decision));
   }

@@ -41,7 +41,8 @@ class TaskLoads {
 /// heaviest one, the last among equals. Results are placed where the tasks that create their blocks ran; as a cyclic
 /// map if possible, else by an owner table. Applies that ran elsewhere compute partial results: each reduce label is
 /// split into the fewest equal runs of blocks with a single process each, and a table assigns the parts of blocks.
-/// Parts are combined at the result's owner, all at once, not pairwise as in some schedules.
+/// Parts are combined all at once, not pairwise as in some schedules: at the result's owner, or in pieces
+/// (combined_pieces.h).
 [[nodiscard]] PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow,
                                 std::string schedule);
 

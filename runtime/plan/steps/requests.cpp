@@ -19,8 +19,8 @@ using arithmetic::solve;
 
 // Note [Inverse map] Which ranks request parts of a block? The relevant output dimensions and reduce labels, those the
 // access uses, are enumerated: only a few of their tiles can overlap the block. Along the other output dimensions every
-// hit tile needs the same box, so only the distinct owners matter, and the super-blocks that make them fetch it again.
-// For a tensor with copies, a block of one copy is requested by the ranks of its own fibre.
+// hit tile needs the same box, so only the distinct owners matter, and the super-blocks that make them fetch it again,
+// unless the operand is kept. For a tensor with copies, a block of one copy is requested by the ranks of its own fibre.
 
 namespace {
 bool mentions(const Access& access, int label) {
@@ -258,8 +258,10 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
     }
   }
   const Index copy = placed.distribution.fibre(me);
-  // The same box requested through two accesses, or by two neighbouring tiles, is sent once per super-block.
+  // The same box requested through two accesses, or by two neighbouring tiles, is sent once per super-block (once, if
+  // the operand is kept).
   const bool distinct_needed = accesses > 1 || overlapping;
+  const bool kept = plan_.keeps(op_, tensor);
   using Key = std::tuple<Index, Index, std::array<Interval, kMaxRank>>;
   const auto less = [](const Key& a, const Key& b) {
     if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) < std::get<0>(b);
@@ -278,7 +280,7 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
     for_each_candidate(access, block, [&](const Candidate& candidate) {
       plan_.space.for_each_owner(candidate.tiles, [&](Index rank) {
         if (rank == me || placed.distribution.fibre(rank) != copy) return;
-        const std::vector<Index> numbers = super_blocks_needing(rank, candidate);
+        const std::vector<Index> numbers = kept ? std::vector<Index>{0} : super_blocks_needing(rank, candidate);
         if (!distinct_needed) {
           f(rank, candidate.piece, static_cast<Index>(numbers.size()));
           return;
@@ -293,11 +295,13 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
 
 // --- ranks that request a piece in the same step ---------------------------------------------------------------------
 
-/// The fetches of pieces of one block: per rank and super-block, the first panel that needs a piece.
+/// The fetches of pieces of one block: per rank and super-block, the first panel that needs a piece. A rank fetches a
+/// piece of a kept operand in the first of its super-blocks.
 class TaskSpace::Wanted {
  public:
   /// With `only`, restricted to that piece.
-  Wanted(const TaskSpace& space, TensorId tensor, const Coord& block, Index owner, const Piece* only) {
+  Wanted(const TaskSpace& space, TensorId tensor, const Coord& block, Index owner, const Piece* only)
+      : kept_(space.plan_.keeps(space.op_, tensor)) {
     const Distribution& where = space.tensors_(tensor).distribution;
     const Index copy = where.fibre(owner);
     for (const Access& access : space.op_.reads) {
@@ -317,7 +321,11 @@ class TaskSpace::Wanted {
   void for_each_step(F&& f) const {
     for (const auto& [piece, fetches] : pieces_) {
       std::map<std::pair<Index, Index>, std::vector<Index>> steps;
-      for (const auto& [where, panel] : fetches) steps[{where.second, panel}].push_back(where.first);
+      Index last = -1;
+      for (const auto& [where, panel] : fetches) {
+        if (kept_ && where.first == std::exchange(last, where.first)) continue;
+        steps[{where.second, panel}].push_back(where.first);
+      }
       for (const auto& [step, ranks] : steps) f(piece, step.first, step.second, ranks);
     }
   }
@@ -330,6 +338,7 @@ class TaskSpace::Wanted {
 
   using Fetches = std::map<std::pair<Index, Index>, Index>;  ///< by rank and super-block
   std::unordered_map<Piece, Fetches, PieceHash> pieces_;
+  bool kept_;
 };
 
 std::vector<Index> TaskSpace::ranks_wanting(const Piece& piece, Index owner, Index super_block, Index panel) const {

@@ -1,6 +1,7 @@
 #include "runtime/plan/steps/step_fit.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "runtime/plan/space/block_map.h"
@@ -9,8 +10,16 @@ namespace tdsl::plan {
 
 // Note [Window] The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile)
 // or, together with assembled operands, the whole window if the user has set it. First the panels get thinner: no byte
-// is fetched twice. Then output tiles are grouped into super-blocks, which fetches some boxes again; the cost model
-// accounts for that.
+// is fetched twice. Then output tiles are grouped into super-blocks, along the dimensions where that shrinks steps.
+// Operands of which several super-blocks need the same boxes may be kept (OpPlan::kept), which leaves less room for
+// others: super-blocks are cut with no operand kept, with each one, and with all; of the results that fit the one that
+// receives the fewest bytes is taken. Operands that are not kept are fetched again; the cost model accounts for that.
+//
+//     P[i, a] = sum[j](W[i, j] * V[j, a]) + U[i, a], W compressed and local:
+//     kept    super-blocks of    a step holds                       fetched again
+//     none    rows or columns    columns of V, rows of U            V and U
+//     V       rows               V, which all rows need, rows of U  nothing
+//     U       columns            columns of V, U                    nothing
 
 namespace {
 
@@ -22,6 +31,18 @@ class StepFit {
   StepFit(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs)
       : op_(op), plan_(plan), tensors_(tensors), limit_(limit), inputs_(inputs), largest_(largest_step()) {}
 
+  void run() {
+    if (largest_ <= limit_) return;
+    if (!plan_.kept.empty()) {
+      plan_.kept.clear();
+      largest_ = largest_step();
+    }
+    // Thinner panels change the summation order.
+    if (!inputs_.reproducible) thinner_panels();
+    if (largest_ > limit_) keep_operands();
+  }
+
+ private:
   void thinner_panels() {
     for (bool changed = true; changed && largest_ > limit_;) {
       changed = false;
@@ -32,19 +53,108 @@ class StepFit {
   void super_blocks() {
     if (op_.shape.empty()) return;
     const std::vector<Index> most = most_tiles();
-    const auto current = [&](std::size_t d) { return plan_.super_block[d] > 0 ? plan_.super_block[d] : most[d]; };
+    std::vector<bool> helps(most.size(), true);
     while (largest_ > limit_) {
-      std::size_t widest = 0;
-      for (std::size_t d = 1; d < most.size(); ++d) {
-        if (current(d) > current(widest)) widest = d;
+      std::size_t widest = most.size();
+      Index edge = 1;
+      for (std::size_t d = 0; d < most.size(); ++d) {
+        const Index current = plan_.super_block[d] > 0 ? plan_.super_block[d] : most[d];
+        if (helps[d] && current > edge) widest = d, edge = current;
       }
-      if (current(widest) <= 1) break;
-      plan_.super_block[widest] = (current(widest) + 1) / 2;
-      largest_ = largest_step();
+      if (widest == most.size()) break;
+      helps[widest] = halve_super_blocks(widest, edge);
     }
   }
 
- private:
+  /// Halves the super-blocks along a dimension until the largest step shrinks. Without such a size nothing changes.
+  bool halve_super_blocks(std::size_t d, Index edge) {
+    const Index old = plan_.super_block[d];
+    // A limit that the user has not set is not worth many super-blocks.
+    const double least_gain = is_limited() ? 0 : (largest_ - limit_) / 16;
+    while (edge > 1) {
+      edge = (edge + 1) / 2;
+      plan_.super_block[d] = edge;
+      const double now = largest_step();
+      if (now < largest_ - least_gain) {
+        largest_ = now;
+        return true;
+      }
+    }
+    plan_.super_block[d] = old;
+    return false;
+  }
+
+  /// Super-blocks with some of the operands kept.
+  struct Fit {
+    std::vector<bool> kept;
+    std::vector<Index> super_block;
+    double step = 0;
+    double received = 0;  ///< mean over ranks
+  };
+
+  [[nodiscard]] Fit fit_keeping(const std::vector<bool>& kept, const std::vector<Index>& super_block) {
+    plan_.kept = kept;
+    plan_.super_block = super_block;
+    largest_ = largest_step();
+    super_blocks();
+    return {kept, plan_.super_block, largest_, received()};
+  }
+
+  /// Takes the fit with the fewest received bytes of those whose steps fit, or are about as small as the smallest.
+  void keep_operands() {
+    const std::vector<Index> super_block = plan_.super_block;
+    plan_.super_block.assign(super_block.size(), 0);
+    const double once = received();
+    std::vector<Fit> fits{fit_keeping({}, super_block)};
+    double least = fits.front().step;
+    if (fits.front().received > once) {
+      for (const std::vector<bool>& kept : kept_sets()) {
+        fits.push_back(fit_keeping(kept, super_block));
+        least = std::min(least, fits.back().step);
+      }
+    }
+    // A limit that the user has not set is not worth fetching again.
+    const double slack = is_limited() ? 1 + 1e-9 : 1.25;
+    const double most = std::max(limit_, slack * least);
+    const Fit* best = nullptr;
+    for (const Fit& fit : fits) {
+      if (fit.step <= most && (best == nullptr || fit.received < best->received * (1 - 1e-9))) best = &fit;
+    }
+    const bool whole = std::ranges::all_of(best->super_block, [](Index edge) { return edge <= 0; });
+    plan_.kept = whole ? std::vector<bool>{} : best->kept;
+    plan_.super_block = best->super_block;
+    largest_ = best->step;
+  }
+
+  /// Each of the largest operands in memory, and all of them.
+  [[nodiscard]] std::vector<std::vector<bool>> kept_sets() const {
+    constexpr std::size_t kMostOperands = 4;
+    std::vector<TensorId> operands;
+    for (const Access& access : op_.reads) {
+      const bool listed = std::ranges::find(operands, access.tensor) != operands.end();
+      if (!listed && tensors_(access.tensor).housing.home == Home::kMemory) operands.push_back(access.tensor);
+    }
+    std::ranges::stable_sort(operands, std::ranges::greater(), [&](TensorId id) { return tensors_(id).desc.bytes(); });
+    operands.resize(std::min(operands.size(), kMostOperands));
+    std::vector<std::vector<bool>> sets;
+    std::vector<bool> all(op_.reads.size(), false);
+    for (const TensorId id : operands) {
+      sets.emplace_back(op_.reads.size(), false);
+      for (std::size_t a = 0; a < op_.reads.size(); ++a) {
+        if (op_.reads[a].tensor == id) sets.back()[a] = all[a] = true;
+      }
+    }
+    if (operands.size() > 1) sets.push_back(std::move(all));
+    return sets;
+  }
+
+  /// True if the limit is the user's.
+  [[nodiscard]] bool is_limited() const { return inputs_.window > 0 || inputs_.memory > 0; }
+
+  [[nodiscard]] double received() const {
+    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample).mean_bytes;
+  }
+
   /// Assembled operands count if the user limits a step with --window; --memory adds them itself.
   [[nodiscard]] double largest_step() const {
     if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
@@ -161,10 +271,7 @@ Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, co
 
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
   if (inputs.window == 0 && is_small(op, tensors, limit)) return;
-  StepFit fit(op, plan, tensors, limit, inputs);
-  // Thinner panels change the summation order.
-  if (!inputs.reproducible) fit.thinner_panels();
-  fit.super_blocks();
+  StepFit(op, plan, tensors, limit, inputs).run();
 }
 
 }  // namespace tdsl::plan

@@ -24,7 +24,8 @@ namespace tdsl::plan {
 [[nodiscard]] Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, const TensorLookup& tensors,
                                         Index rank, const PlanInputs& inputs);
 
-/// Shrinks steps until the largest of any rank fits `limit` bytes, or they cannot shrink further.
+/// Shrinks steps until the largest of any rank fits `limit` bytes, or they cannot shrink further. Keeps
+/// operands over super-blocks where ranks receive fewer bytes that way.
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs);
 
 }  // namespace tdsl::plan

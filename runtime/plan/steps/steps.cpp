@@ -352,6 +352,15 @@ StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Inde
   };
   for (const Access& access : space_.op().reads) look_at(access.tensor);
   if (space_.op().base >= 0) look_at(space_.op().base);
+  const std::vector<Access>& reads = space_.op().reads;
+  for (const Access& access : reads) {
+    const bool listed = space_.by_lists(access.tensor) && space_.walk_of(access);
+    listed_.push_back(listed ? static_cast<int>(std::ranges::find(reads, access) - reads.begin()) : -1);
+  }
+  for (std::size_t a = 0; a < reads.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b)
+      mixed_ = mixed_ || (reads[a].tensor == reads[b].tensor && listed_[a] != listed_[b]);
+  }
   begin_super_block();
   first_panel_ = space_.first_panel(rank_);
 }
@@ -371,12 +380,19 @@ bool StepCursor::is_away(TensorId tensor, const Coord& block) {
   return found != first_away_.end() && block[0] >= found->second;
 }
 
-void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep) {
-  if (!fetched_.insert(piece).second) return;
+void StepCursor::fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep,
+                       int listed) {
+  const bool stays = space_.plan().keeps(space_.op(), tensor);
+  if (!(stays ? kept_ : fetched_).insert(piece).second) {
+    const auto known = mixed_ ? std::ranges::find(step.fetch, piece, &Fetch::piece) : step.fetch.end();
+    if (known != step.fetch.end() && known->listed != listed) known->listed = -1;
+    return;
+  }
   const std::vector<Access>& reads = space_.op().reads;
   bool kept = false;
   for (std::size_t a = 0; a < reads.size(); ++a) kept = kept || (reads[a].tensor == tensor && keep[a]);
-  step.fetch.push_back({piece, owner, tensors_(tensor).desc.block_bytes(piece.box), kept});
+  step.fetch.push_back({piece, owner, tensors_(tensor).desc.block_bytes(piece.box), kept, stays, listed});
+  if (listed >= 0) step.fetch.back().bytes.lo = 0;
   step.fetch_bytes += step.fetch.back().bytes;
 }
 
@@ -425,7 +441,7 @@ bool StepCursor::next(Step& step) {
           ++pieces;
           const bool here = owner == rank_ && !is_away(access.tensor, block);
           part_of_own = part_of_own || (here && !(piece.box == tensor.distribution.box(block)));
-          if (!here) fetch(step, access.tensor, piece, owner, keep);
+          if (!here) fetch(step, access.tensor, piece, owner, keep, listed_[a]);
         });
         if (!tensor.desc.sized() && !op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs())))
           assembled += box.volume() * tensor.desc.element.bytes;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/plan/lists.h"
 #include "runtime/plan/op_plan.h"
 
 // The enumerator: tasks, steps and messages of one planned operation on one rank. The engine executes this list and
@@ -13,7 +15,8 @@
 // Steps. A rank's owned output tiles are cut into super-blocks; the steps of a super-block are the reduce tiles
 // (panels) in row-major order, in small products starting cyclically from another panel. A step is identified by
 // (super-block, panel); no task of a step needs a result of another task of the same step on another rank. Remote boxes
-// are listed in the first step of the super-block that needs them and kept until the last.
+// are listed in the first step of the super-block that needs them and kept until the last; those of kept operands
+// (OpPlan::kept) in the first step of the operation.
 
 namespace tdsl::plan {
 
@@ -45,6 +48,8 @@ struct Fetch {
   Estimate bytes;
   bool keep =
       false;  ///< true: kept until the super-block ends, because later panels use it; false: only this step uses it
+  bool stays = false;  ///< true: kept until the operation's last step
+  int listed = -1;     ///< the access that may request it by a list; -1: the whole piece is needed
 };
 
 /// The part of `within`, a box of the operand, that a task with these label intervals accesses (the hull, in each
@@ -86,9 +91,12 @@ class TaskSpace {
   [[nodiscard]] Index sized_output_bytes(const Coord& tile) const;
   /// True if later panels of the same super-block may need the same boxes of this access again.
   [[nodiscard]] bool kept_across_panels(const Access& access) const;
+  /// See lists.h.
+  [[nodiscard]] std::optional<Walk> walk_of(const Access& access) const { return plan::walk_of(op_, access, tensors_); }
+  [[nodiscard]] bool by_lists(TensorId operand) const { return plan::by_lists(op_, plan_, tensors_, operand); }
 
   /// The inverse map: calls f(requesting rank, piece, times) for every remote request for a piece of this block of
-  /// `tensor`; `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece
+  /// `tensor`; `times` counts super-blocks that fetch it. Requests of one rank and super-block for the same piece
   /// are merged. `me`, an owner of the block, is excluded, as are ranks that read from another owner's copy.
   void for_each_request(TensorId tensor, const Coord& block, Index me,
                         const std::function<void(Index, const Piece&, Index)>& f) const;
@@ -149,18 +157,22 @@ class StepCursor {
  private:
   void begin_super_block();
   [[nodiscard]] bool is_away(TensorId tensor, const Coord& block);
-  void fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep);
+  void fetch(Step& step, TensorId tensor, const Piece& piece, Index owner, const std::vector<bool>& keep,
+             int listed = -1);
 
   const TaskSpace& space_;
   const TensorLookup& tensors_;
   Index rank_;
   std::unordered_map<TensorId, Index> first_away_;  ///< of tensors with non-resident blocks
+  std::vector<int> listed_;                         ///< per access: Fetch::listed, the first of equal accesses
+  bool mixed_ = false;  ///< a tensor is read by accesses of which only some are listed, or by several listed ones
   Index super_blocks_;
   Index super_block_ = 0;
   Index panel_ = 0;  ///< position in the order of this super-block's panels
   Index first_panel_ = 0;
   std::vector<Index> tiles_;
   std::unordered_set<Piece, PieceHash> fetched_;  ///< pieces of the current super-block already listed
+  std::unordered_set<Piece, PieceHash> kept_;     ///< listed pieces of kept operands
 };
 
 }  // namespace tdsl::plan

@@ -83,7 +83,7 @@ class Line {
 
 constexpr Index kMostRanks = Index{1} << 20;
 
-/// `a:2/6 b:2/3 c:3/1*` after the word mesh: size / stride, with a star for axes within nodes.
+/// After the word mesh.
 Mesh parse_mesh(Line& line) {
   Mesh mesh;
   while (!line.ended()) {
@@ -217,17 +217,27 @@ std::vector<std::string> slot_names(const Op& op) {
   return names;
 }
 
+std::string mesh_line(const Mesh& mesh) {
+  std::string text = "mesh";
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+    const MeshAxis& axis = mesh.axes[a];
+    text += std::string(" ") + static_cast<char>('a' + a) + ':' + std::to_string(axis.size) + '/' +
+            std::to_string(axis.stride) + (axis.inside_node ? "*" : "");
+  }
+  return text;
+}
+
+Mesh parse_mesh_line(std::string_view text, std::size_t number) {
+  Line line(text, number);
+  line.expect("mesh");
+  return parse_mesh(line);
+}
+
 std::string print(const PlanValue& plan) {
   std::string text = "tdsl plan 1\n";
   text += "program " + quoted(plan.program) + " region " + hex(plan.region) + " ranks " + std::to_string(plan.ranks) +
           " schedule " + (plan.schedule.empty() ? "none" : plan.schedule) + "\n";
-  text += "mesh";
-  for (std::size_t a = 0; a < plan.mesh.axes.size(); ++a) {
-    const MeshAxis& axis = plan.mesh.axes[a];
-    text += std::string(" ") + static_cast<char>('a' + a) + ':' + std::to_string(axis.size) + '/' +
-            std::to_string(axis.stride) + (axis.inside_node ? "*" : "");
-  }
-  text += '\n';
+  text += mesh_line(plan.mesh) + "\n";
   for (const auto& [site, decision] : plan.at) {
     text += std::to_string(site) + ' ' + decision.kind + ' ' + quoted(decision.name) + ' ' + decision.work;
     if (!decision.result.empty()) text += " -> " + decision.result;

@@ -54,6 +54,11 @@ struct PlanValue {
 /// Names of its output dimensions alone.
 [[nodiscard]] std::vector<std::string> result_names(const Op& op);
 
+/// `mesh a:2/6 b:2/3 c:3/1*`: size / stride of every axis, with a star for axes within nodes.
+[[nodiscard]] std::string mesh_line(const Mesh& mesh);
+/// Throws std::runtime_error("line NUMBER: ...").
+[[nodiscard]] Mesh parse_mesh_line(std::string_view text, std::size_t number);
+
 /// The plan's lines, one per site, plus `choose SITE FORM` for sites with several variants; parsing them gives an equal
 /// value.
 [[nodiscard]] std::string print(const PlanValue& plan);

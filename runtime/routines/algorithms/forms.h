@@ -15,7 +15,8 @@ void distributed_lu(Caller& caller, Call& call);
 void distributed_solve(Caller& caller, Call& call);
 /// Requires at least twice as many rows as columns.
 void distributed_qr(Caller& caller, Call& call);
-void distributed_cumsum(Caller& caller, Call& call);
+/// cumsum, cumprod, cummax, cummin.
+void distributed_scan(Caller& caller, Call& call);
 void distributed_topk(Caller& caller, Call& call);
 /// Whether the `k` largest of n elements can be found by blocks: the candidates from all blocks, from which one rank
 /// selects the result, must be at most a quarter of the vector.

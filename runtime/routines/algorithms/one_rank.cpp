@@ -64,7 +64,7 @@ class OneRank : private Steps {
 
  private:
   [[nodiscard]] bool is_line() const {
-    return call_.routine == Routine::kCumsum || call_.routine == Routine::kSort || call_.routine == Routine::kArgsort ||
+    return is_scan(call_.routine) || call_.routine == Routine::kSort || call_.routine == Routine::kArgsort ||
            call_.routine == Routine::kTopk;
   }
   void report() {
@@ -75,7 +75,10 @@ class OneRank : private Steps {
 
   void lines(Sizes shape) {
     switch (call_.routine) {
-      case Routine::kCumsum: return along(0, element(), KernelName::kCumsum, "cumsum", shape, 2);
+      case Routine::kCumsum:
+      case Routine::kCumprod:
+      case Routine::kCummax:
+      case Routine::kCummin: return along(0, element(), KernelName::kScan, name_of(call_.routine), shape, 2);
       case Routine::kSort: return along(0, element(), KernelName::kSort, "sort", shape, kSortFlops);
       case Routine::kArgsort: return along(0, ElementType::kI64, KernelName::kArgsort, "argsort", shape, kSortFlops);
       default:
@@ -97,7 +100,7 @@ class OneRank : private Steps {
       dims.push_back(whole ? plan::whole() : at(static_cast<int>(d)));
     }
     line.read(operand(0).id(), std::move(dims)).flops(flops);
-    result(k).tensor = compute(line, type, kernel, {call_.axis});
+    result(k).tensor = compute(line, type, kernel, {call_.axis, scan_number(call_.routine)});
   }
 
   // --- Routines on matrices

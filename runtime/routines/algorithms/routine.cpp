@@ -21,8 +21,11 @@ struct Traits {
 };
 
 /// Indexed by Routine.
-constexpr std::array<Traits, 13> kTraits = {{
-    {"cumsum", 4, 3, distributed_cumsum, 1},
+constexpr std::array<Traits, 16> kTraits = {{
+    {"cumsum", 4, 3, distributed_scan, 1},
+    {"cumprod", 4, 3, distributed_scan, 1},
+    {"cummax", 4, 3, distributed_scan, 1},
+    {"cummin", 4, 3, distributed_scan, 1},
     {"sort", 1, 0},
     {"argsort", 1, 0},
     {"topk", 10, 8, distributed_topk, 1},
@@ -57,7 +60,7 @@ class Choice : private Steps {
     const std::vector<Index>& shape = operand(0).state().desc.shape;
     if (call_.routine == Routine::kQr) return shape[0] >= 2 * shape[1];
     if (call_.routine == Routine::kTopk) return shape.size() == 1 && has_topk_by_blocks(shape[0], call_.count);
-    if (call_.routine == Routine::kCumsum) {
+    if (is_scan(call_.routine)) {
       Index lines = 1;  // many lines are distributed as they are
       for (std::size_t d = 0; d < shape.size(); ++d) lines *= d == static_cast<std::size_t>(call_.axis) ? 1 : shape[d];
       return shape.size() == 1 || lines < kFewLines;

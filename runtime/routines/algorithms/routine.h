@@ -18,7 +18,8 @@
 //                by p; M is F left of the diagonal; L and U remain in S
 //     solve      lu of [A b], whose last columns y become L^-1 P b; then backwards x = D^-1 y[p[lo:hi]],
 //                y -= S[:, lo:hi] x
-//     cumsum     sums of up to 64 blocks per line, prefix sums over blocks, running sums within blocks
+//     cumsum     (cumprod, cummax, cummin alike) totals of up to 64 blocks per line, those before each block, running
+//                results within blocks
 //     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
 //     qr         if m >= 2 n: QR of row blocks, then of their stacked R (Benson, Gleich and Demmel 2013); Q directly,
 //                from each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
@@ -32,6 +33,9 @@ namespace tdsl::rt::routines {
 /// Mirrors ir::Routine::Kind.
 enum class Routine : std::uint8_t {
   kCumsum,
+  kCumprod,
+  kCummax,
+  kCummin,
   kSort,
   kArgsort,
   kTopk,
@@ -46,6 +50,10 @@ enum class Routine : std::uint8_t {
   kLstsq
 };
 [[nodiscard]] std::string_view name_of(Routine routine);
+/// cumsum and the other running reductions.
+[[nodiscard]] constexpr bool is_scan(Routine routine) { return routine <= Routine::kCummin; }
+/// The number that tells kernels which running reduction it is.
+[[nodiscard]] constexpr Index scan_number(Routine routine) { return static_cast<Index>(routine); }
 
 /// Number of recording places, and of branches, reserved for a call.
 [[nodiscard]] int places_of(Routine routine);

@@ -100,56 +100,56 @@ Kernel ordered(int axis) {
   };
 }
 
-/// Running sums along each line (i64, f32, f64).
-template <class T>
-Kernel cumsum(int axis) {
-  return [axis](const TaskArgs& t) {
-    for_each_line<T, T>(t, axis, [](const Line<const T>& from, const Line<T>& to) {
-      T sum{};
+/// Running results of `combine` along each line, such as sums; the first is the first element as it is.
+template <class T, class F>
+Kernel scan(int axis, const F& combine) {
+  return [axis, combine](const TaskArgs& t) {
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      T total{};
       for (Index k = 0; k < to.length; ++k) {
-        sum = k == 0 ? from[k] : scalar::add(sum, from[k]);
-        to[k] = sum;
+        total = k == 0 ? from[k] : combine(total, from[k]);
+        to[k] = total;
       }
     });
   };
 }
 
-/// The same for lines divided into blocks of `height` elements, in three operations: sums of blocks (the output's axis
-/// numbers the blocks), prefix sums over blocks, and running sums of the task's blocks starting from these (operand 1,
-/// whole along the axis). The result depends on `height` only, not on the number of ranks.
-template <class T>
-Kernel block_sums(int axis, Index height) {
-  return [axis, height](const TaskArgs& t) {
+/// The same for lines divided into blocks of `height` elements, in three operations: totals of blocks (the output's
+/// axis numbers the blocks), totals of the blocks before each, and running results of the task's blocks starting from
+/// these (operand 1, whole along the axis). The result depends on `height` only, not on the number of ranks.
+template <class T, class F>
+Kernel block_totals(int axis, Index height, const F& combine) {
+  return [axis, height, combine](const TaskArgs& t) {
     const Interval given = t.inputs[0].box[axis];
     const Index first = t.outputs[0].box[axis].lo;
     for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
       for (Index g = 0; g < to.length; ++g) {
         const Interval block = plan::intersect(given, {(first + g) * height, (first + g + 1) * height});
-        T sum{};
+        T total{};
         for (Index k = block.lo; k < block.hi; ++k)
-          sum = k == block.lo ? from[k - given.lo] : scalar::add(sum, from[k - given.lo]);
-        to[g] = sum;
+          total = k == block.lo ? from[k - given.lo] : combine(total, from[k - given.lo]);
+        to[g] = total;
       }
     });
   };
 }
 
-template <class T>
-Kernel exclusive_sums(int axis) {
-  return [axis](const TaskArgs& t) {
-    for_each_line<T, T>(t, axis, [](const Line<const T>& from, const Line<T>& to) {
-      T sum{};
+template <class T, class F>
+Kernel totals_before(int axis, const F& combine) {
+  return [axis, combine](const TaskArgs& t) {
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      T total{};
       for (Index k = 0; k < to.length; ++k) {
-        to[k] = sum;
-        sum = k == 0 ? from[k] : scalar::add(sum, from[k]);
+        to[k] = total;
+        total = k == 0 ? from[k] : combine(total, from[k]);
       }
     });
   };
 }
 
-template <class T>
-Kernel block_cumsum(int axis, Index height) {
-  return [axis, height](const TaskArgs& t) {
+template <class T, class F>
+Kernel block_scan(int axis, Index height, const F& combine) {
+  return [axis, height, combine](const TaskArgs& t) {
     const Interval here = t.outputs[0].box[axis];
     const Operand& before = t.inputs[1];
     for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
@@ -161,16 +161,16 @@ Kernel block_cumsum(int axis, Index height) {
         if (d != axis) offset -= place * t.outputs[0].stride[idx(d)];
         if (d != axis) start += (place + t.outputs[0].box[d].lo - before.box[d].lo) * before.stride[idx(d)];
       }
-      T sum{};
+      T total{};
       for (Index k = here.lo; k < here.hi; ++k) {
         const T own = from[k - t.inputs[0].box[axis].lo];
         const Index g = k / height;
         if (k % height != 0) {
-          sum = scalar::add(sum, own);
+          total = combine(total, own);
         } else {
-          sum = g == 0 ? own : scalar::add(start[(g - before.box[axis].lo) * before.stride[idx(axis)]], own);
+          total = g == 0 ? own : combine(start[(g - before.box[axis].lo) * before.stride[idx(axis)]], own);
         }
-        to[k - here.lo] = sum;
+        to[k - here.lo] = total;
       }
     });
   };

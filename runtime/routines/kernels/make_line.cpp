@@ -1,4 +1,5 @@
 #include "runtime/real_types.h"
+#include "runtime/routines/algorithms/routine.h"
 #include "runtime/routines/kernels/line.h"
 #include "runtime/routines/kernels/make.h"
 
@@ -6,19 +7,38 @@ namespace tdsl::rt::routines {
 
 namespace {
 
+/// The kernel of a scan with the combining function `f`.
+template <class T, class F>
+Kernel scan_kernel_with(KernelName name, int axis, const std::vector<Index>& n, const F& f) {
+  switch (name) {
+    case KernelName::kScan: return kernels::scan<T>(axis, f);
+    case KernelName::kTotalsBefore: return kernels::totals_before<T>(axis, f);
+    case KernelName::kBlockTotals: return kernels::block_totals<T>(axis, n[1], f);
+    default: return kernels::block_scan<T>(axis, n[1], f);
+  }
+}
+
+template <class T>
+Kernel scan_kernel(KernelName name, int axis, const std::vector<Index>& n) {
+  const auto routine = static_cast<Routine>(n.back());
+  const auto with = [&](const auto& f) { return scan_kernel_with<T>(name, axis, n, f); };
+  if (routine == Routine::kCummax) return with([](T a, T b) { return scalar::max(a, b); });
+  if (routine == Routine::kCummin) return with([](T a, T b) { return scalar::min(a, b); });
+  if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, std::int32_t>) {
+    if (routine == Routine::kCumsum) return with([](T a, T b) { return scalar::add(a, b); });
+    return with([](T a, T b) { return scalar::multiply(a, b); });
+  }
+  TDSL_CHECK(false, "a scan of numbers");
+}
+
 template <class T>
 Kernel line_kernel(KernelName name, const std::vector<Index>& n) {
   const int axis = n.empty() ? 0 : static_cast<int>(n[0]);
-  if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, std::int32_t>) {
-    switch (name) {
-      case KernelName::kCumsum: return kernels::cumsum<T>(axis);
-      case KernelName::kBlockSums: return kernels::block_sums<T>(axis, n[1]);
-      case KernelName::kExclusiveSums: return kernels::exclusive_sums<T>(axis);
-      case KernelName::kBlockCumsum: return kernels::block_cumsum<T>(axis, n[1]);
-      default: break;
-    }
-  }
   switch (name) {
+    case KernelName::kScan:
+    case KernelName::kTotalsBefore:
+    case KernelName::kBlockTotals:
+    case KernelName::kBlockScan: return scan_kernel<T>(name, axis, n);
     case KernelName::kSort: return kernels::sort<T>(axis);
     case KernelName::kArgsort: return kernels::argsort<T>(axis);
     case KernelName::kTopkValues: return kernels::topk_values<T>(axis);

@@ -50,6 +50,19 @@ TDSL_LOOP(cos)
 TDSL_LOOP(tan)
 TDSL_LOOP(tanh)
 TDSL_LOOP(erf)
+TDSL_LOOP(asin)
+TDSL_LOOP(acos)
+TDSL_LOOP(atan)
+TDSL_LOOP(sinh)
+TDSL_LOOP(cosh)
+TDSL_LOOP(asinh)
+TDSL_LOOP(acosh)
+TDSL_LOOP(atanh)
+TDSL_LOOP(cbrt)
+TDSL_LOOP(log2)
+TDSL_LOOP(log10)
+TDSL_LOOP(exp2)
+TDSL_LOOP(erfc)
 TDSL_LOOP(sigmoid)
 #undef TDSL_LOOP
 
@@ -189,7 +202,49 @@ TEST_CASE("vector math: every function is near libm's, and has the same bits wit
   check_function<Loop_tan>();
   check_function<Loop_tanh>();
   check_function<Loop_erf>();
+  check_function<Loop_asin>();
+  check_function<Loop_acos>();
+  check_function<Loop_atan>();
+  check_function<Loop_sinh>();
+  check_function<Loop_cosh>();
+  check_function<Loop_asinh>(4);
+  check_function<Loop_acosh>();
+  check_function<Loop_atanh>();
+  check_function<Loop_cbrt>(4);
+  check_function<Loop_log2>();
+  check_function<Loop_log10>();
+  check_function<Loop_exp2>();
+  check_function<Loop_erfc>(4);
   check_function<Loop_sigmoid>(4);  // 2 for the exponential, an addition and a division
+}
+
+namespace {
+
+/// Loops over pairs.
+#define TDSL_PAIRS(function)                                                                       \
+  struct Pairs_##function {                                                                        \
+    template <class T>                                                                             \
+    [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {                            \
+      _Pragma("omp simd") for (Index i = 0; i < n; ++i) y[i] = math::function(x[i], x[n - 1 - i]); \
+    }                                                                                              \
+  };
+TDSL_PAIRS(atan2)
+TDSL_PAIRS(hypot)
+#undef TDSL_PAIRS
+
+}  // namespace
+
+TEST_CASE("vector math: functions of two numbers are near libm's, and have the same bits with all vectors") {
+  check_same_bits<Pairs_atan2, double>("atan2");
+  check_same_bits<Pairs_atan2, float>("atan2");
+  check_same_bits<Pairs_hypot, double>("hypot");
+  check_same_bits<Pairs_hypot, float>("hypot");
+  const std::vector<double> x = points<double>(20'000);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double y = x[x.size() - 1 - i];
+    CHECK(distance(std::atan2(x[i], y), math::atan2(x[i], y)) <= 4);
+    CHECK(distance(std::hypot(x[i], y), math::hypot(x[i], y)) <= 4);
+  }
 }
 
 TEST_CASE("vector math: selects and sums have the same bits with all vectors") {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/unit/algebra/oracle/reachable.h"
+#include "ir/algebra/rules/reachable.h"
 #include "tests/unit/algebra/support.h"
 #include "tests/unit/thinned.h"
 

@@ -2,7 +2,7 @@
 
 #include "ir/algebra/block.h"
 #include "ir/algebra/places.h"
-#include "tests/unit/algebra/oracle/reachable.h"
+#include "ir/algebra/rules/reachable.h"
 #include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {

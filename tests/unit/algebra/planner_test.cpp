@@ -6,8 +6,9 @@
 #include "codegen/relations/relations.h"
 #include "ir/algebra/check/infer.h"
 #include "ir/algebra/places.h"
+#include "ir/algebra/rules/compile.h"
+#include "ir/algebra/rules/reachable.h"
 #include "runtime/plan/region/plan_price.h"
-#include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/support.h"
 #include "tests/unit/plan/random.h"
 #include "tests/unit/plan/target_regions.h"
@@ -191,15 +192,6 @@ double least_cost(const Expr& plan, const Mesh& mesh, double bound) {
 
 Expr with_free_inputs(Pool& pool, const Expr& e) {
   return compile(pool, e, [](const Input& input) { return Layout::part(all_dims(input.frontier.size())); });
-}
-
-/// All results combined in one expression.
-Expr single_root(Pool& pool, const Program& program) {
-  const std::vector<Expr> roots = program.roots();
-  if (roots.size() == 1) return roots[0];
-  std::optional<Layout> layout = roots[0]->type.layout;
-  if (layout) layout = Layout::all(layout->axes());
-  return pool.make(Opaque{"all results", {}, {{}}, std::move(layout)}, roots);
 }
 
 struct Reached {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/algebra/oracle/rebuild.h"
+#include "ir/algebra/rules/rebuild.h"
 #include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests {

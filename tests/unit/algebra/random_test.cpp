@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "tests/unit/algebra/oracle/paper_cost.h"
-#include "tests/unit/algebra/oracle/reachable.h"
+#include "ir/algebra/rules/paper_cost.h"
+#include "ir/algebra/rules/reachable.h"
 #include "tests/unit/algebra/random.h"
 
 namespace tdsl::tests::relations {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "tests/unit/algebra/oracle/paper_cost.h"
-#include "tests/unit/algebra/oracle/reachable.h"
-#include "tests/unit/algebra/oracle/rebuild.h"
+#include "ir/algebra/rules/paper_cost.h"
+#include "ir/algebra/rules/reachable.h"
+#include "ir/algebra/rules/rebuild.h"
 #include "tests/unit/algebra/random.h"
 #include "tests/unit/thinned.h"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "ir/algebra/rules/paper_cost.h"
 #include "runtime/check.h"
-#include "tests/unit/algebra/oracle/paper_cost.h"
 #include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "ir/algebra/check/verify.h"
+#include "ir/algebra/rules/compile.h"
+#include "ir/algebra/rules/paper_cost.h"
+#include "ir/algebra/text/parse.h"
 #include "ir/algebra/text/text.h"
-#include "tests/unit/algebra/oracle/compile.h"
 #include "tests/unit/algebra/oracle/evaluate.h"
-#include "tests/unit/algebra/oracle/paper_cost.h"
-#include "tests/unit/algebra/oracle/parse.h"
 #include "tests/unit/algebra/oracle/sites.h"
-#include "tests/unit/algebra/oracle/verify.h"
 
 namespace tdsl::tests {
 

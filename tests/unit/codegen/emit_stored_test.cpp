@@ -26,6 +26,11 @@ std::string emitted_stored(const std::string& body) {
   passes::PassContext context;
   return codegen::emit(codegen::lower(passes::iteration(ir::parse(kCompressedMatrices + body), context)), {});
 }
+std::string emitted_coded(const std::string& body) {
+  passes::PassContext context;
+  const ir::Program program = passes::iteration(ir::parse(kCompressedMatrices + body), context);
+  return codegen::emit(codegen::lower(passes::coding(program, context)), {});
+}
 
 void check_contains(const std::string& text, const std::string& part) {
   CHECK_MESSAGE(text.find(part) != std::string::npos, part << "\nis not in\n" << text);
@@ -53,8 +58,8 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
   check_contains(text, "[&](Index j) { rt::fetch_ahead(y(j)); },");
   check_contains(text, "[&](Index j, double a) { total += scalar::absent_multiply(a, y(j)); });");
   check_contains_words(text, "session.sparse<double>({\"r\", ");
-  check_contains_words(text,
-                       "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), whole()}}, ");
+  check_contains_words(
+      text, "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), walked(1)}}, ");
 }
 
 TEST_CASE("codegen emit stored: a guard with both bounds of the column is a part of the row") {
@@ -132,7 +137,7 @@ TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") 
       "output \"M\" %10\noutput \"F\" %11\noutput \"D\" %12\noutput \"w\" %13\n");
   check_contains(text, "auto T = session.stored_input<double>(\"T\", {n, m, d}, ");
   check_contains(text, "const auto T = rt::stored_in<double, 3>(t, 0);");
-  check_contains_words(text, "{T, {at(0), whole(), whole()}}");
+  check_contains_words(text, "{T, {at(0), walked(1), walked(2)}}");
   check_contains(text, "T.walk(range_i, [&](const auto& row) {");
   check_contains(text, "row.walk([&](const auto& fibre) {");
   check_contains(text, "fibre.each([&](Index k, double t_2) { total += scalar::absent_multiply(t_2, V(j, k)); });");
@@ -236,6 +241,26 @@ TEST_CASE("codegen emit stored: elements in other places are moved by a kernel o
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
+TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, which are operands") {
+  const std::string text = emitted_stored(
+      "%8:i64[%2] \"p\" = input \"p\" @0:2:1-2:2\n"
+      "%9:f64[%2, compressed %1] \"R\" = compute [i in 0..%2, j in 0..%1] (%3[%8[i], j]) @0:4:1-4:2\n"
+      "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
+      "output \"R\" %9\noutput \"S\" %10\n");
+  check_contains_words(text,
+                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_selected_from("
+                       "{&A.desc()})");
+  check_contains_words(
+      text,
+      "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0, {1, n, place(4), \"p[i]` of `A\"}}, {1, 1, 0, 0}, "
+      "{{{0, d}, {0, m}}}}})");
+  check_contains_words(
+      text,
+      "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0, {1, n, place(5), \"p[i]` of `A\"}}, {1, 1, 0, 0, {2, "
+      "m, place(5), \"p[j]` of `A\"}}, {{{0, d}, {0, d}}}}})");
+  CHECK(codegen::testing::compiler_says(text) == "");
+}
+
 TEST_CASE("codegen emit stored: results at all points are appended row by row") {
   const std::string text = emitted_stored(
       "%8:f64[%1, compressed %2] \"P\" = compute [j in 0..%1, f in 0..%2] (%7[j, f]) where gt(%7[j, f], 1.0) "
@@ -277,4 +302,35 @@ TEST_CASE("codegen emit stored: of all points those are visited that the guard o
                        ".visits_within({plan::up_to(1, 1, 0)}).stored_as_guessed()");
   CHECK(emitted("(%5[i]) where and(gt(div(%2, i), 0), ge(i, j))").find(".visits_within(") == std::string::npos);
   CHECK(emitted("(%5[i]) where le(mul(i, j), 4)").find(".visits_within(") == std::string::npos);
+}
+
+TEST_CASE("codegen emit stored: operations over coded columns run once per distinct value") {
+  const std::string text = emitted_coded(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\n"
+      "%9:f64[%1] \"s\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %5[i])) @0:5:1-5:2\n"
+      "%10:f64 \"t\" = compute [] sum[i in 0..%0, j in 0..%1] (%3[i, j]) @0:6:1-6:2\n"
+      "%11:f64[%1] \"u\" = compute [j in 0..%1] max[i in 0..%0] (%3[i, j]) where ne(%3[i, j], 0.0) @0:7:1-7:2\n"
+      "output \"r\" %8\noutput \"s\" %9\noutput \"t\" %10\noutput \"u\" %11\n");
+  check_contains(text, "auto A = session.coded_input<double>(\"A\", {n, m}, 1, 1);");
+  check_contains(text, "#include \"runtime/kernels/coded.h\"");
+  check_contains_words(text,
+                       "rt::row_totals<Combine::kSum>(A, range_i, double(0.0), [&](Index j, double a, double& total) { "
+                       "total += scalar::absent_multiply(a, y(j)); }, [&](Index i, double total) { r(i) = total; });");
+  check_contains_words(text, "rt::weighted_values(A, range_i, [&](Index i) {");
+  check_contains_words(text, "[&](Index j, double a, double weight) { s(j) += a * weight; });");
+  check_contains_words(text, "rt::each_value(A, range_i, [&](Index, double a, Index count) { rt::add_repeated(");
+  check_contains_words(text, "rt::each_value(A, range_i, [&](Index j, double a, Index) {");
+}
+
+TEST_CASE("codegen emit stored: one operation does not code columns, nor do products with matrices") {
+  const std::string once = emitted_coded(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\noutput "
+      "\"r\" %8\n");
+  check_contains(once, "session.stored_input<double>(\"A\"");
+  const std::string matrices = emitted_coded(
+      "%8:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], %7[j, f])) "
+      "@0:4:1-4:2\n"
+      "%9:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:5:1-5:2\n"
+      "output \"R\" %8\noutput \"r\" %9\n");
+  check_contains(matrices, "session.stored_input<double>(\"A\"");
 }

@@ -9,6 +9,7 @@
 
 #include "codegen/lower/program.h"
 #include "ir/eval/expr.h"
+#include "passes/passes.h"
 #include "tests/unit/nest_runner.h"
 #include "tests/unit/passes/support.h"
 
@@ -195,6 +196,100 @@ class StoredProductWriter {
   std::mt19937_64 random_;
 };
 
+/// Several Computes over A (n x m, compressed): values per element, per row and combined ones, which read each other; B
+/// is also compressed.
+class StoredNestWriter {
+ public:
+  explicit StoredNestWriter(std::uint64_t seed) : random_(seed) {}
+
+  std::string program() {
+    text_ =
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension "
+        "\"d\"\n"
+        "%3:f64[%0, compressed %1] \"A\" = input \"A\"\n%4:f64[%0, compressed %1] \"B\" = input \"B\"\n"
+        "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%1] \"y\" = input \"y\"\n%7:f64[%0, %2] \"U\" = input "
+        "\"U\"\n%8:f64[%2, %1] \"V\" = input \"V\"\n";
+    const int values = 1 + pick(4);
+    for (int k = 0; k < values; ++k) value();
+    if (pick(3) == 0) {
+      const bool line = pick(2) == 0;
+      add(line ? "[%0, %2]" : "[%0]",
+          line ? "[i in 0..%0, f in 0..%2] sum[j in 0..%1]" : "[i in 0..%0] sum[j in 0..%1]",
+          line ? "absent_mul(" + factor() + ", %8[f, j])" : "absent_mul(" + factor() + ", " + leaf() + ")");
+      return text_ + fmt::format("output \"r\" %{}\n", next_ - 1);
+    }
+    std::vector<std::string> totals;
+    const int results = 1 + pick(3);
+    for (int k = 0; k < results; ++k) totals.push_back(combined());
+    std::string sum = totals.front();
+    for (std::size_t k = 1; k < totals.size(); ++k) sum = "add(" + sum + ", " + totals[k] + ")";
+    add("", "[]", sum);
+    return text_ + fmt::format("output \"r\" %{}\n", next_ - 1);
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  int add(const std::string& type, const std::string& labels, const std::string& body, const std::string& guard = "") {
+    text_ += fmt::format("%{}:f64{} = compute {} ({}){}\n", next_, type, labels, body, guard);
+    return next_++;
+  }
+  std::string element_of(const std::vector<int>& list, const std::string& subscripts) {
+    return fmt::format("%{}[{}]", list[static_cast<std::size_t>(pick(static_cast<int>(list.size())))], subscripts);
+  }
+  std::string factor() {
+    if (!elements_.empty() && pick(2) == 0) return element_of(elements_, "i, j");
+    return pick(4) == 0 ? "mutual_mul(%3[i, j], %4[i, j])" : "%3[i, j]";
+  }
+  std::string leaf() {
+    if (!rows_.empty() && pick(2) == 0) return element_of(rows_, "i");
+    const std::array<std::string, 4> all = {"%5[i]", "%6[j]", "exp(%4[i, j])", "f64(j)"};
+    return all[static_cast<std::size_t>(pick(4))];
+  }
+  void value() {
+    const std::string matrix = "[%0, compressed %1]", over = "[i in 0..%0, j in 0..%1]";
+    switch (pick(5)) {
+      case 0:
+        elements_.push_back(
+            add(matrix, over + " sum[f in 0..%2]", "mul(%7[i, f], %8[f, j])", " where ne(%3[i, j], 0.0)"));
+        return;
+      case 1: elements_.push_back(add(matrix, over, "absent_mul(" + factor() + ", " + leaf() + ")")); return;
+      case 2:
+        if (rows_.empty()) return value();
+        rows_.push_back(add("[%0]", "[i in 0..%0]", "mul(" + element_of(rows_, "i") + ", %5[i])"));
+        return;
+      default:
+        rows_.push_back(add("[%0]", "[i in 0..%0] sum[j in 0..%1]", "absent_mul(" + factor() + ", " + leaf() + ")"));
+    }
+  }
+  /// A combined result, as a scalar.
+  std::string combined() {
+    const std::string product = "absent_mul(" + factor() + ", " + leaf() + ")";
+    switch (pick(5)) {
+      case 0: return fmt::format("%{}", add("", "[] sum[i in 0..%0, j in 0..%1]", product));
+      case 1: return fmt::format("%{}", add("", "[] max[i in 0..%0, j in 0..%1]", product, " where ne(%3[i, j], 0.0)"));
+      case 2: {
+        const int y = add("[%1]", "[j in 0..%1] sum[i in 0..%0]", product);
+        return fmt::format("%{}", add("", "[] sum[j in 0..%1]", fmt::format("mul(%{}[j], %6[j])", y)));
+      }
+      case 3: {
+        const int z =
+            add("[%1, %2]", "[j in 0..%1, f in 0..%2] sum[i in 0..%0]", "absent_mul(" + factor() + ", %7[i, f])");
+        return fmt::format("%{}",
+                           add("", "[] sum[j in 0..%1, f in 0..%2]", fmt::format("mul(%{}[j, f], %8[f, j])", z)));
+      }
+      default:
+        if (rows_.empty()) return "1.0";
+        return fmt::format("%{}", add("", "[] sum[i in 0..%0]",
+                                      "mul(" + element_of(rows_, "i") + ", " + element_of(rows_, "i") + ")"));
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::string text_;
+  int next_ = 9;
+  std::vector<int> elements_, rows_;
+};
+
 /// Small random inputs; a fraction of the matrices' elements is 0; dense inputs contain inf and nan.
 class StoredInputs {
  public:
@@ -234,11 +329,9 @@ class StoredInputs {
   std::map<std::string, ir::Array> arrays_;
 };
 
-void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& parts) {
-  const std::string text = products ? StoredProductWriter(seed).program() : StoredComputeWriter(seed).program();
+void check_stored(const std::string& text, const ir::Program& program, std::uint64_t seed, bool products,
+                  tests::NestParts& parts) {
   INFO("seed " << seed << "\n" << text);
-  passes::PassContext context;
-  const ir::Program program = passes::iteration(ir::parse(text), context);
   tests::check_verified(program);
   const codegen::OperationProgram operations = codegen::lower(program);
   for (int k = 0; k < 4; ++k) {
@@ -254,7 +347,52 @@ void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& part
   }
 }
 
+void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& parts) {
+  const std::string text = products ? StoredProductWriter(seed).program() : StoredComputeWriter(seed).program();
+  passes::PassContext context;
+  check_stored(text, passes::iteration(ir::parse(text), context), seed, products, parts);
+}
+
+/// What nests contain, by number of nests.
+struct Walks {
+  int nests = 0, elements = 0, dense = 0, packed = 0, aligned = 0, passes = 0;
+
+  void count(const ir::Program& program) {
+    ir::for_each_node(program.body, [&](const ir::Node& n) {
+      const auto* f = std::get_if<ir::Fused>(&n.op);
+      if (f == nullptr) return;
+      ++nests;
+      const auto any = [&](const auto& holds) { return std::ranges::any_of(f->body.nodes, holds) ? 1 : 0; };
+      const auto compute = [](const ir::Node& m) -> const ir::Compute& { return std::get<ir::Compute>(m.op); };
+      elements += any([&](const ir::Node& m) { return program.type(m.results[0]).is_compressed(); });
+      dense += any([&](const ir::Node& m) { return !compute(m).iteration; });
+      packed += f->body.yields.size() > 1 ? 1 : 0;
+      aligned += f->labels.back().front() < static_cast<int>(compute(f->body.nodes.back()).out.size()) ? 1 : 0;
+      passes += f->body.nodes.size() > 2 ? 1 : 0;
+    });
+  }
+};
+
 }  // namespace
+
+TEST_CASE("codegen nest: walks over stored elements compute the values of their members") {
+  tests::NestParts parts;
+  Walks walks;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    const std::string text = StoredNestWriter(seed).program();
+    passes::PassContext context;
+    const ir::Program program = passes::stored_nests(passes::iteration(ir::parse(text), context), context);
+    walks.count(program);
+    check_stored(text, program, seed, false, parts);
+  }
+  CHECK(walks.nests > 200);
+  CHECK(walks.elements > 100);
+  CHECK(walks.dense > 30);
+  CHECK(walks.packed > 50);
+  CHECK(walks.aligned > 30);
+  CHECK(walks.passes > 100);
+  CHECK(parts.row_blocks > 20);
+}
 
 TEST_CASE("codegen nest: kernels over stored elements compute the values of the Computes") {
   tests::NestParts parts;

@@ -71,6 +71,7 @@ class StmtPrinter {
   std::string operator()(const ast::Assert& node) const {
     return "assert(" + exprs_.text(node.condition) + (node.message ? ", " + quoted_string(*node.message) : "") + ");";
   }
+  std::string operator()(const ast::Leave& node) const { return node.ends_loop ? "break;" : "continue;"; }
   std::string operator()(const ast::Return& node) const {
     return "return " + exprs_.text(node.value) + suffixes(node.suffixes) + ";";
   }

@@ -44,6 +44,8 @@ struct PrecedenceOf {
   Precedence operator()(const ast::Tuple&) const { return Precedence::kPostfix; }
   Precedence operator()(const ast::Subscript&) const { return Precedence::kPostfix; }
   Precedence operator()(const ast::Reduction&) const { return Precedence::kPostfix; }
+  Precedence operator()(const ast::ArrayLiteral&) const { return Precedence::kPostfix; }
+  Precedence operator()(const ast::Lambda&) const { return Precedence::kPostfix; }
 };
 
 Precedence tighter(Precedence level) { return static_cast<Precedence>(static_cast<int>(level) + 1); }
@@ -178,6 +180,19 @@ std::string ExprPrinter::operator()(const ast::Call& node) const {
   }
   return node.callee.name + "(" + arguments + ")";
 }
+
+std::string ExprPrinter::operator()(const ast::ArrayLiteral& node) const { return "[" + list(node.elements) + "]"; }
+
+/// The function as a statement, without the line end.
+std::string ExprPrinter::operator()(const ast::Lambda& node) const {
+  ast::Stmt statement;
+  statement.node = *node.function;
+  std::string result = print(statement, options_);
+  result.erase(result.find_last_not_of(";\n") + 1);
+  return result.replace(0, std::string("fn fn").size(), "fn");
+}
+
+std::string ExprPrinter::operator()(const ast::EllipsisSubscript&) const { return "..."; }
 
 std::string ExprPrinter::operator()(const ast::Tuple& node) const { return "(" + list(node.elements) + ")"; }
 

@@ -39,6 +39,9 @@ class ExprPrinter {
   std::string operator()(const ast::Reduction& node) const;
   std::string operator()(const ast::IndexSubscript& node) const;
   std::string operator()(const ast::SliceSubscript& node) const;
+  std::string operator()(const ast::EllipsisSubscript& node) const;
+  std::string operator()(const ast::ArrayLiteral& node) const;
+  std::string operator()(const ast::Lambda& node) const;
 
  private:
   [[nodiscard]] std::string exponent(const ast::ExprPtr& expr) const;

@@ -75,22 +75,24 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
   check_hint("disp(\"x\");", "6", "; write print(x)");
   check_hint("let y = print(x);", "9", "; print is a statement of its own");
   check_hint("print(cross(x, x));", "7", "; it is in the library: import std.linalg;");
-  check_hint("print(kron(A, A));", "7",
-             "there is no function `kron`; it is in the library: import std.linalg; there it is kronecker(A, B)");
+  check_hint("print(vander(x, 2));", "7",
+             "there is no function `vander`; it is in the library: import std.linalg; there it is vandermonde(x, k)");
+  check_hint("print(kronecker(A, A));", "7", "; write kron(A, B)");
   check_hint("print(convolve(x, x));", "7",
              "; it is in the library: import std.signal; there it is convolve_full(x, y)");
   check_hint("print(logsumexp(A));", "7", "; it is in the library: import std.nn; there it is log_sum_exp(A)");
-  check_hint("print(median(x));", "7", "; it is in the library: import std.stats;");
+  check_hint("print(cov(A));", "7", "; it is in the library: import std.stats; there it is covariance(A)");
+  check_hint("print(percentile(x, 5));", "7", "; write quantile(x, 50 / 100.0)");
+  check_hint("print(arctan2(x, x));", "7", "; write atan2(y, x)");
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
   check_hint("print(sqrtt(x));", "7", "; did you mean `sqrt`?");
-  check_hint("print(var(x));", "7",
-             "`var` is a reserved word, not a function; the variance is mean((x - mean(x)) ** 2)");
+  check_hint("print(var(x));", "7", "`var` is a reserved word, not a function; the variance is variance(x)");
 }
 
 TEST_CASE("values of other languages") {
   check_hint("print(True);", "7", "`True` is not declared; write true");
   check_hint("print(None);", "7", "; there is no value for nothing");
-  check_hint("print(2.0 * pi);", "13", "; write 3.141592653589793");
+  check_hint("print(2.0 * PI);", "13", "; write pi");
   check_hint("print(x[end]);", "9", "; the last element is x[-1], and x[k:] runs to it");
 }
 
@@ -100,19 +102,18 @@ TEST_CASE("an axis is named") {
   check_hint("print(norm(x, 2));", "7", "; it is the Euclidean norm, and an axis is named: norm(x, axis=0)");
   check_hint("print(concat(A, A, 1));", "20", "; an axis is named: axis=1");
   check_hint("print(sum(A, (0, 1)));", "16", "; axes are named: sum(A, axis=(0, 1))");
-  check_hint("print(size(A));", "7", "size takes a tensor and a dimension: size(A, 0)");
 }
 
 TEST_CASE("lists where arguments are separate") {
   check_hint("print(zeros((3, 4)));", "15", "; sizes are separate arguments: zeros(n, m)");
-  check_hint("print(zeros([3, 4]));", "13", "; sizes are separate arguments: zeros(n, m)");
+  check_hint("print(zeros([3, 4]));", "13", "sizes are separate arguments: zeros(n, m)");
+  check_hint("print(concat([A, A]));", "14", "tensors are separate arguments: concat(A, B, axis=0)");
   check_hint("print(reshape(A, (3, 4)));", "20", "; sizes are separate arguments: reshape(A, n, m)");
   check_hint("print(transpose(A, (1, 0)));", "22", "; dimensions are separate arguments: transpose(A, 2, 0, 1)");
   check_hint("print(concat((A, A)));", "16", "; tensors are separate arguments: concat(A, B, axis=0)");
   check_hint("print(A[(1, 2)]);", "11", "; subscripts stand in brackets alone: A[i, j]");
   check_hint("print(x(1:3));", "10", "; subscripts stand in brackets: x[a:b]");
-  check_hint("let y = [1, 2];", "9",
-             "; there are no array literals: a tensor is declared by its type or by index notation");
+  check_hint("let y = {1, 2};", "9", "; an array is written with brackets: [1.0, 2.0]");
 }
 
 TEST_CASE("members") {
@@ -125,7 +126,7 @@ TEST_CASE("members") {
   check_hint("x.y = 3;", "2", "; values have no members");
   check_hint("print(np.sum(x));", "9", "; functions have no prefix: sum(…)");
   check_hint("print(np.linalg.solve(A, x));", "9", "; functions have no prefix: solve(…)");
-  check_hint("print(np.pi);", "9", "; write 3.141592653589793");
+  check_hint("print(np.pi);", "9", "; names have no prefix");
 }
 
 TEST_CASE("operators of other languages") {
@@ -162,7 +163,7 @@ TEST_CASE("loops run over ranges") {
   check_hint("for (int i = 0; i < 3; i++) { print(i); }", "5", "a loop runs over a range: `for i in 0..n { … }`");
   check_hint("for i = 1:3 { print(i); }", "7", "a loop runs over a range: `for i in 0..n { … }`");
   check_hint("for i in 0..=3 { print(i); }", "13", "; the range a..b ends before b: write a..b + 1");
-  check_hint("for i in 0...3 { print(i); }", "13", ": a range is written `a..b`, with two points");
+  check_hint("for i in 0...3 { print(i); }", "11", "; a range is written `a..b`, with two points");
   check_hint("for (i in 0..3) { print(i); }", "5", "; a loop is written without parentheses: `for i in 0..n { … }`");
   check_hint("for i in x:\n  print(i);", "11", "unexpected `:`; a block stands in braces: `{ … }`");
   check_hint("while c:\n  print(c);", "8", "unexpected `:`; a block stands in braces: `{ … }`");
@@ -227,8 +228,7 @@ TEST_CASE("what other languages write in several lines or braces is one error") 
   check_hint("var k = 0; repeat { k += 1; } until k > 3;", "12", "`var more = true; while more { …; more = c; }`");
   check_hint("monoid m(a: f64, b: f64) { identity = 0.0; combine = { var r = a; if a == 0.0 { r = b; } return r; } }",
              "54", "statements stand in a function, `fn f(…) { …; return y; }`");
-  check_hint("let y: f64[3] = {1.0, 2.0, 3.0};", "17",
-             "there are no array literals: a tensor is declared by its type or by index notation");
+  check_hint("let y: f64[3] = {1.0, 2.0, 3.0};", "17", "; an array is written with brackets: [1.0, 2.0]");
   check_hint("def f(t) = t + 1;", "1", "unknown statement `def`; did you mean `fn`?");
 }
 

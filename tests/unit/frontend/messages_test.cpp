@@ -98,8 +98,7 @@ TEST_CASE("slices and subscripts out of bounds") {
 }
 
 TEST_CASE("words of other languages") {
-  check_says("for i in 0..3 { break; }", "1:17 syntax: there is no `break`; use while with a condition\n");
-  check_says("while true { continue; }", "1:14 syntax: there is no `continue`; put what follows into an `if`\n");
+  check_says("if true { continue; }", "1:11 misplaced-statement: `continue` can stand only in a loop\n");
   check_says("{ let a = 1; }\nprint(2);",
              "1:1 syntax: a block cannot stand alone; blocks belong to `for`, `while`, `if` and `fn`\n");
 }
@@ -135,9 +134,9 @@ TEST_CASE("guards in brackets") {
 }
 
 TEST_CASE("transpose, singular and plural") {
-  check_says("input A: f64[n, m, k];\nprint(A');",
+  check_says("input A: f64[n, m, k];\nprint(transpose(A));",
              "2:7 rank-mismatch: only a matrix can be transposed without an order of dimensions, but this is f64[n, m, "
-             "k]; write transpose(A, 0, 2, 1)\n");
+             "k]; write transpose(A, 0, 2, 1), or A' to swap the last two\n");
   check_says("input A: f64[n];\nprint(A[0, 0]);", "2:7 rank-mismatch: A has 1 dimension, but 2 subscripts are given\n");
   check_says("input A: f64[n, m];\nprint(A[0]);",
              "2:7 rank-mismatch: A has 2 dimensions, but 1 subscript is given; write `:` for a whole dimension\n");
@@ -267,4 +266,24 @@ TEST_CASE("programs that explode are errors, not hangs") {
   CHECK(wide.lines == std::vector<std::uint32_t>{4});
   CHECK(
       outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet n = " + factors + ";\nprint(zeros(n));").lines.empty());
+}
+
+TEST_CASE("type parameters have new names") {
+  check_says("fn f[T, T](x: T) -> T = x;\nprint(f(1));", "1:9 redeclaration: `T` is declared twice\n");
+  check_says("fn f[f64](x: f64) -> f64 = x;\nprint(f(1));",
+             "1:6 bad-argument: `f64` is a type; the name of a type parameter must be new\n");
+}
+
+TEST_CASE("functions are arguments, not values") {
+  check_says(
+      "let f = fn(x) = x * x;",
+      "1:9 syntax: a lambda can stand only as an argument or a default; declare a function: `fn f(x) = x * x;`\n");
+  check_says("fn g(x: f64) -> f64 = x;\nprint(g + 1);", "2:7 undefined-name: `g` is a function: it is called, g(…)\n");
+  check_says("fn at(f: fn(f64) -> f64, x: f64) -> f64 = f(x);\nprint(at(sine, 1.0));",
+             "2:10 undefined-function: there is no function `sine`; did you mean `sin`?\n");
+  check_says(
+      "fn up(f: fn(f64) -> f64, x: f64) -> f64 { var s = x; s = f(s); return s; }\n"
+      "let v = ones(3);\nlet a[i] = up(fn(t) = t + v[i], 1.0);\nprint(a);",
+      "3:12 not-supported: a lambda that mentions the index variable `i`, with statements or given to a function "
+      "with statements, is not supported yet\n");
 }

@@ -248,6 +248,8 @@ TEST_CASE("precedence") {
   check_line("let x = (-2) ** 2 + (a ** b) ** c + 2 ** -x;");
   check_line("let x = (if a then b else c) + (a < b) * (c || d) - -d;");
   check_line("let x = (a + b)' + (-a)[0] + 2 ** (!a);");
+  check_line("let x = [1.0, -2.0][i] + ([[1, 2], [a, b]] @ tile(c, 2))[0];");
+  check_line("let x = A[..., 0] + B[:, newaxis, ::-1];");
 }
 
 TEST_CASE("numbers") {

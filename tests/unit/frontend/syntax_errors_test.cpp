@@ -123,9 +123,6 @@ TEST_CASE("words") {
   check_error("print x;\nassert x > 0;\nprint \"a\";",
               "1:7 syntax: missing `(` after `print`\n2:8 syntax: missing `(` after `assert`\n3:7 syntax: missing `(` "
               "after `print`");
-  check_error(
-      "let a = [1, 2];",
-      "1:9 syntax: unexpected `[`; there are no array literals: a tensor is declared by its type or by index notation");
   check_error("let x y = 1;", "1:7 syntax: unexpected name `y` before `=`");
   check_error("let a = b and c;", "1:11 syntax: unexpected `and`; did you mean `&&`?");
   check_error("let a == 3;", "1:7 syntax: unexpected `==`; did you mean `=`?");

@@ -29,7 +29,7 @@ std::string limits(const std::vector<Extent>& list) {
   return text;
 }
 
-/// `A[0 x 2 + 1, 1] in 0..3`: factors of 1 and offsets of 0 are omitted; limits of both dimensions.
+/// `A[0 x 2 + 1, p[1]] in 0..3`: factors of 1 and offsets of 0 are omitted; limits of both dimensions.
 std::string parts(const std::string& node) {
   const Program program = program_with(node);
   const auto found = rearrangement(program, std::get<Compute>(program.body.nodes.back().op));
@@ -39,6 +39,10 @@ std::string parts(const std::string& node) {
     text += (text.empty() ? "" : " | ") + program.info(part.tensor).name + "[";
     for (std::size_t d = 0; d < 2; ++d) {
       const Rearranged::Subscript& s = part.at[d];
+      if (s.index) {
+        text += fmt::format("{}{}[{}]", d == 0 ? "" : ", ", program.info(*s.index).name, s.label);
+        continue;
+      }
       text += fmt::format(
           "{}{}{}{}{}", d == 0 ? "" : ", ", s.label, s.factor == 1 ? "" : fmt::format(" x {}", s.factor),
           s.offset == Extent(0) ? "" : " + " + (s.offset.constant() ? std::to_string(*s.offset.constant()) : "?"),
@@ -96,11 +100,21 @@ TEST_CASE("rearrangement: several matrices side by side") {
         "none");
 }
 
+TEST_CASE("rearrangement: rows and columns by index vectors") {
+  CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%1[%5[i], j])") == "A[p[0], 1]");
+  CHECK(parts("%9:f64[9, sparse %0] = compute [i in 0..9, j in 0..%0] (%1[add(i, 1), %5[j]])") == "A[0 + 1, p[1]]");
+  CHECK(parts("%9:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] (%1[%5[j], %5[i]])") == "A[p[1], p[0]]");
+  CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (select(lt(i, 4), %1[%5[i], j], %2[i, j]))") ==
+        "A[p[0], 1] 0 in ..4 | B[0, 1] 0 in 4..");
+  CHECK(parts("%9:f64[4, sparse 9] = compute [i in 0..4, j in 0..9] (%1[%5[i], j])") == "none");
+  CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%1[add(%5[i], 1), j])") == "none");
+  CHECK(parts("%9:f64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] (%1[%5[i], %5[i]])") == "none");
+}
+
 TEST_CASE("rearrangement: what computes something is none") {
   CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (mul(%1[i, j], 2.0))") == "none");
   CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (add(1.0, %1[i, j]))") == "none");
   CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%4[i, j])") == "none");
-  CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%1[%5[i], j])") == "none");
   CHECK(parts("%9:f64[9, sparse 9] = compute [i in 0..9, j in 0..9] (%1[j, j])") == "none");
   CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (%1[i, j]) fill 1.0") == "none");
   CHECK(parts("%9:f64[%0, sparse 9] = compute [i in 0..%0, j in 0..9] (0.0)") == "none");
@@ -110,6 +124,7 @@ TEST_CASE("compressed results: loops over stored elements, rearrangements, point
   const std::string compressed = "%9:f64[%0, compressed 9] = compute [i in 0..%0, j in 0..9] ";
   CHECK(result_of(compressed + "(absent_mul(%1[i, j], %4[i, j]))") == Result::kOrdered);
   CHECK(result_of(compressed + "(%1[i, sub(8, j)])") == Result::kMoved);
+  CHECK(result_of(compressed + "(%1[%5[i], j])") == Result::kMoved);
   CHECK(result_of(compressed + "(%3[i, sub(8, j)])") == Result::kPoints);
   CHECK(result_of(compressed + "(relu(%4[i, j]))") == Result::kPoints);
   CHECK(result_of(compressed + "(%4[i, j]) where gt(%4[i, j], 1.0)") == Result::kPoints);

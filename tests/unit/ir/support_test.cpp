@@ -100,13 +100,17 @@ bool same(double x, double y) {
 }
 
 constexpr UnaryOp kFloatFunctions[] = {
-    UnaryOp::kNeg,     UnaryOp::kAbs,  UnaryOp::kSqrt,   UnaryOp::kExp,  UnaryOp::kLog,   UnaryOp::kLog1p,
-    UnaryOp::kExpm1,   UnaryOp::kSin,  UnaryOp::kCos,    UnaryOp::kTan,  UnaryOp::kTanh,  UnaryOp::kErf,
-    UnaryOp::kFloor,   UnaryOp::kCeil, UnaryOp::kRound,  UnaryOp::kSign, UnaryOp::kIsNan, UnaryOp::kIsInf,
-    UnaryOp::kSigmoid, UnaryOp::kRelu, UnaryOp::kSparse, UnaryOp::kDense};
-constexpr BinaryOp kFloatOperators[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv, BinaryOp::kRem,
-                                        BinaryOp::kPow, BinaryOp::kMod, BinaryOp::kMin, BinaryOp::kMax, BinaryOp::kEq,
-                                        BinaryOp::kNe,  BinaryOp::kLt,  BinaryOp::kLe,  BinaryOp::kGt,  BinaryOp::kGe};
+    UnaryOp::kNeg,     UnaryOp::kAbs,     UnaryOp::kSqrt,   UnaryOp::kExp,   UnaryOp::kLog,   UnaryOp::kLog1p,
+    UnaryOp::kExpm1,   UnaryOp::kSin,     UnaryOp::kCos,    UnaryOp::kTan,   UnaryOp::kTanh,  UnaryOp::kErf,
+    UnaryOp::kFloor,   UnaryOp::kCeil,    UnaryOp::kRound,  UnaryOp::kSign,  UnaryOp::kIsNan, UnaryOp::kIsInf,
+    UnaryOp::kSigmoid, UnaryOp::kRelu,    UnaryOp::kSparse, UnaryOp::kDense, UnaryOp::kAsin,  UnaryOp::kAcos,
+    UnaryOp::kAtan,    UnaryOp::kSinh,    UnaryOp::kCosh,   UnaryOp::kAsinh, UnaryOp::kAcosh, UnaryOp::kAtanh,
+    UnaryOp::kCbrt,    UnaryOp::kLog2,    UnaryOp::kLog10,  UnaryOp::kExp2,  UnaryOp::kErfc,  UnaryOp::kGamma,
+    UnaryOp::kLgamma,  UnaryOp::kDigamma, UnaryOp::kTrunc};
+constexpr BinaryOp kFloatOperators[] = {
+    BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv,   BinaryOp::kRem,   BinaryOp::kPow,
+    BinaryOp::kMod, BinaryOp::kMin, BinaryOp::kMax, BinaryOp::kEq,    BinaryOp::kNe,    BinaryOp::kLt,
+    BinaryOp::kLe,  BinaryOp::kGt,  BinaryOp::kGe,  BinaryOp::kAtan2, BinaryOp::kHypot, BinaryOp::kCopysign};
 
 /// Calls `f` with every operator over floats or bools from the two lists.
 void each_over(const std::vector<Expr>& left, const std::vector<Expr>& right,

@@ -90,19 +90,22 @@ TEST_CASE("verify: definitions and scopes") {
 }
 
 TEST_CASE("verify: results and operands of simple nodes") {
-  expect_all(kVector,
-             {{"input \"y\"", "needs one result"},
-              {"%2:f64 = dimension \"m\"", "needs one i64 scalar as result"},
-              {"%2:f64[%0] = param \"p\"", "needs one scalar as result"},
-              {"%2:f64 = param \"p\" = %0 text \"n\"", "the default is not a scalar of the param's type"},
-              {"%2:i64[%0] = uniform site 1 []", "needs one float tensor as result"},
-              {"%2:f64[%0] = uniform site 1 [%1]", "an iteration number is not an i64 scalar"},
-              {"%2:f64[%0, sparse %0] = sparse_uniform site 1 []", "has no density"},
-              {"%2:f64 = compute [] (0.5)\n%3:f64[%0] = sparse_uniform site 1 [%2]", "needs an f64 matrix as result"},
-              {"%2:f64[%0, compressed %0] = uniform site 1 []", "%2 is compressed, but not made element by element"},
-              {"%2:i64 = print \"x\"", "has a result"},
-              {"%2:f64 = compute [] (1.0)\nassert %2 \"\"", "assert at line 0: the condition is not a bool scalar"},
-              {"check %0 == %0 if %1 \"m\"", "the guard is not a bool scalar"}});
+  expect_all(
+      kVector,
+      {{"input \"y\"", "needs one result"},
+       {"%2:f64 = dimension \"m\"", "needs one i64 scalar as result"},
+       {"%2:f64[%0] = param \"p\"", "needs one scalar as result"},
+       {"%2:f64 = param \"p\" = %0 text \"n\"", "the default is not a scalar of the param's type"},
+       {"%2:i64[%0] = uniform site 1 []", "needs one float tensor as result"},
+       {"%2:f64[%0] = uniform site 1 [%1]", "an iteration number is not an i64 scalar"},
+       {"%2:f64[%0, sparse %0] = sparse_uniform site 1 []", "has no density"},
+       {"%2:f64 = compute [] (0.5)\n%3:f64[%0] = sparse_uniform site 1 [%2]", "needs an f64 matrix as result"},
+       {"%2:f64[%0, compressed %0] = uniform site 1 []", "%2 is compressed, but not made element by element"},
+       {"%2:f64[%0, coded %0] = compute [i in 0..%0, j in 0..%0] (1.0)", "%2 is coded, but no matrix from a file"},
+       {"%2:f64[%0, compressed %0, coded %0] \"A\" = input \"A\"", "%2 is coded, but no matrix from a file"},
+       {"%2:i64 = print \"x\"", "has a result"},
+       {"%2:f64 = compute [] (1.0)\nassert %2 \"\"", "assert at line 0: the condition is not a bool scalar"},
+       {"check %0 == %0 if %1 \"m\"", "the guard is not a bool scalar"}});
   expect_after<Param>(
       kVector + "%2:f64 = compute [] (1.0)\n%3:f64 = param \"p\" = %2 text \"1\"",
       [](Param& p) { p.default_value = Literal(1.0); }, "has two defaults");
@@ -318,7 +321,8 @@ TEST_CASE("verify: routines") {
        {"%2:f64[%0] = routine cumsum (%1) axis 1", "the axis does not exist"},
        {"%2:f64 = routine cumsum (%1) axis 0", "result 0 has not the rank 1"},
        {"%2:f64[%0 + 1] = routine cumsum (%1) axis 0", "dimension 0 of result 0 cannot have the extent it should have"},
-       {"%2:bool[%0] \"b\" = input \"b\"\n%3:bool[%0] = routine cumsum (%2) axis 0", "cumsum adds i64, f32 or f64"},
+       {"%2:bool[%0] \"b\" = input \"b\"\n%3:bool[%0] = routine cumsum (%2) axis 0",
+        "cumsum and cumprod combine i64, f32 or f64"},
        {"%2:f64[%0] = routine argsort (%1) axis 0", "result 0 is not i64"},
        {"%2:f64[%0] = routine inv (%1)", "the operand is not a matrix of floats"},
        {"%2:f32[%0, %0] \"A\" = input \"A\"\n%3:f32[%0] = routine solve (%2, %1)", "the right side has another type"},

@@ -34,7 +34,7 @@ Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLo
   const plan::TaskSpace space(op, plan, tensors);
   plan::StepCursor cursor(space, tensors, rank);
   plan::Step step;
-  plan::Index kept = 0;
+  plan::Index kept = 0, stays = 0;
   while (cursor.next(step)) {
     plan::Index passing = 0;
     for (const plan::Fetch& fetch : step.fetch) {
@@ -46,14 +46,14 @@ Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLo
         ++counted.pieces;
         counted.bytes += fetch.bytes.most_bytes();
       }
-      (fetch.keep ? kept : passing) += bytes;
+      (fetch.stays ? stays : fetch.keep ? kept : passing) += bytes;
       each(fetch);
     }
     counted.tasks += static_cast<plan::Index>(step.tasks.size());
     for (const plan::Task& task : step.tasks) {
       if (task.hit) counted.points += space.points(space.label_intervals(task.tile, task.panel));
     }
-    counted.peak_remote_bytes = std::max(counted.peak_remote_bytes, kept + passing);
+    counted.peak_remote_bytes = std::max(counted.peak_remote_bytes, stays + kept + passing);
     if (step.ends_super_block) kept = 0;
   }
   return counted;

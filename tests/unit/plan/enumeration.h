@@ -218,11 +218,10 @@ class Enumeration {
     Step step;
     Index last_super_block = -1;
     Index next_panel = 0;
-    std::set<PieceKey> kept;
-    std::set<PieceKey> listed;
-    std::set<std::tuple<TensorId, Index>> arrived;  // elements fetched in this super-block
-    std::set<std::tuple<TensorId, Index>> needed;
-    std::map<Index, Index> panels_done;  // by output tile
+    std::set<PieceKey> kept, listed, stays;  // the last: pieces of kept operands
+    Elements arrived, needed;                // in this super-block
+    Elements stay_arrived, stay_needed;      // of kept operands, in all super-blocks
+    std::map<Index, Index> panels_done;      // by output tile
     std::vector<Index> finished;
     Estimate output_bytes;
     while (cursor.next(step)) {
@@ -236,6 +235,7 @@ class Enumeration {
       if (step.panel != (space_.first_panel(rank) + next_panel) % space_.panels()) return fail("panels out of order");
       if (step.ends_super_block != (++next_panel == space_.panels())) return fail("ends_super_block");
       std::set<PieceKey> resident = kept;
+      resident.insert(stays.begin(), stays.end());
       Estimate bytes;
       for (const Fetch& fetch : step.fetch) {
         const PlacedTensor& tensor = test_.tensors.at(fetch.piece.tensor);
@@ -243,12 +243,13 @@ class Enumeration {
         if (fetch.piece.box.empty()) return fail("empty piece");
         if (!contains(tensor.distribution.box(block), fetch.piece.box)) return fail("piece leaves its block");
         if (fetch.owner == rank || fetch.owner != tensor.distribution.owner(block, rank)) return fail("fetch owner");
-        if (!listed.insert(key_of(fetch.piece)).second) return fail("piece listed twice in one super-block");
+        if (fetch.stays != test_.plan.keeps(test_.op, fetch.piece.tensor)) return fail("stays");
+        if (!(fetch.stays ? stays : listed).insert(key_of(fetch.piece)).second) return fail("piece listed twice");
         resident.insert(key_of(fetch.piece));
         if (fetch.keep) kept.insert(key_of(fetch.piece));
         ++requests_[fetch.owner][{rank, key_of(fetch.piece)}];
         bytes += tensor.desc.block_bytes(fetch.piece.box);
-        add_elements(fetch.piece, arrived);
+        add_elements(fetch.piece, fetch.stays ? stay_arrived : arrived);
         ++fetched_;
       }
       if (!(bytes == step.fetch_bytes)) return fail("fetch_bytes");
@@ -263,12 +264,13 @@ class Enumeration {
         if (!task.hit) continue;
         check_geometry(task, values);
         count_points(values);
-        if (point_count(values) > 0) check_resident(rank, values, resident, needed);
+        if (point_count(values) > 0) check_resident(rank, values, resident, needed, stay_needed);
         if (!wrong_.empty()) return;
       }
       output_bytes += step.output_bytes;
     }
-    if (needed != arrived) return fail("fetched pieces differ from the pieces that the tasks access");
+    if (needed != arrived || stay_needed != stay_arrived)
+      return fail("fetched pieces differ from the pieces that the tasks access");
     std::vector<Index> owned;
     test_.plan.space.for_each_owned(rank, [&](const Coord& c) { owned.push_back(test_.plan.space.linear(c)); });
     std::sort(finished.begin(), finished.end());
@@ -278,7 +280,8 @@ class Enumeration {
       return fail("output_bytes");
   }
 
-  static void add_elements(const Piece& piece, std::set<std::tuple<TensorId, Index>>& to) {
+  using Elements = std::set<std::tuple<TensorId, Index>>;
+  static void add_elements(const Piece& piece, Elements& to) {
     for_each_tile(as_tiles(piece.box), [&](const Coord& element) {
       Index flat = 0;
       for (int d = 0; d < element.rank; ++d) flat = flat * 16 + element[d];
@@ -287,8 +290,8 @@ class Enumeration {
   }
 
   /// Data that the engine reads when it runs the task must be local, or fetched and not yet dropped.
-  void check_resident(Index rank, const Values& values, const std::set<PieceKey>& resident,
-                      std::set<std::tuple<TensorId, Index>>& needed) {
+  void check_resident(Index rank, const Values& values, const std::set<PieceKey>& resident, Elements& needed,
+                      Elements& stay_needed) {
     for (const Access& access : test_.op.reads) {
       const Distribution& tensor = test_.tensors.at(access.tensor).distribution;
       Index covered = 0;
@@ -302,7 +305,7 @@ class Enumeration {
         covered += intersect(piece.box, box).volume();
         if (tensor.owns(rank, block)) return;
         if (!resident.contains(key_of(piece))) fail("a task's piece is neither local nor resident");
-        add_elements(piece, needed);
+        add_elements(piece, test_.plan.keeps(test_.op, access.tensor) ? stay_needed : needed);
       });
       if (covered != box.volume()) fail("for_each_piece does not cover the box");
     }

@@ -36,6 +36,7 @@ struct PlannedCase {
       if (op.reduce[k].part_dim >= 0) text += " parts of dim " + std::to_string(op.reduce[k].part_dim);
     }
     for (const plan::Access& access : op.reads) {
+      text += plan.keeps(op, access.tensor) ? " kept" : "";
       text +=
           " read T" + std::to_string(access.tensor) + "(" + tensors.at(access.tensor).distribution.describe({}) + ")[";
       for (const plan::DimAccess& dim : access.dims) {
@@ -68,6 +69,7 @@ class OperationGenerator {
     made_.plan.space = random_distribution(random_, ranks_, std::move(tilings_));
     if (random_.chance(40)) {
       for (std::size_t d = 0; d < made_.op.shape.size(); ++d) made_.plan.super_block.push_back(random_.in(0, 2));
+      if (random_.chance(50)) keep_operands();
     }
     return std::move(made_);
   }
@@ -175,6 +177,12 @@ class OperationGenerator {
       access.dims[static_cast<std::size_t>(random_.in(0, static_cast<Index>(rank) - 1))] = dimension();
     }
     made_.op.reads.push_back(std::move(access));
+  }
+
+  /// Keeps a random operand or all of them over super-blocks.
+  void keep_operands() {
+    const plan::TensorId kept = random_.in(-1, static_cast<Index>(made_.tensors.size()) - 1);
+    for (const plan::Access& access : made_.op.reads) made_.plan.kept.push_back(kept < 0 || access.tensor == kept);
   }
 
   Random& random_;

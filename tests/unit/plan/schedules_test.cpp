@@ -9,6 +9,7 @@
 
 #include "runtime/check.h"
 #include "runtime/plan/region/plan_request.h"
+#include "runtime/plan/schedules/combined_pieces.h"
 #include "runtime/plan/schedules/lshs.h"
 #include "runtime/plan/schedules/pattern.h"
 #include "runtime/plan/schedules/placed_tasks.h"
@@ -119,8 +120,8 @@ TEST_CASE("pattern: a level that its operands' place serves better takes that") 
   const Alternative pattern = plan_by(schedules::kPattern, region, inputs);
   const PlanValue& plan = *pattern.plan;
   CHECK(plan.at.at(3).work == "cyclic 1x1x4 on 1x1x4");
-  CHECK(plan.at.at(3).result == "home 0");
-  CHECK(pattern.price.bytes_received == 3 * 100 * 100 * 8);
+  CHECK(plan.at.at(3).result == "cyclic 4x1 on 4x1");
+  CHECK(pattern.price.bytes_received == 3 * 100 * 100 * 8 / 4);
 }
 
 // --- lshs ------------------------------------------------------------------------------------------------------------
@@ -171,6 +172,39 @@ TEST_CASE("lshs: products stay with their blocks, and one sum of every rank meet
   const PlanValue plan = plan_of(region, inputs, workflow, "lshs");
   CHECK(plan.at.at(3).work == "cyclic 1x1x100 on 1x1x10");
   CHECK(plan.at.at(3).result == "home 0");
+}
+
+TEST_CASE("lshs: X'Y of large blocks is combined in pieces by all ranks") {
+  RegionWriter r({{'i', 160000}, {'j', 256}, {'k', 256}});
+  const TensorId X = r.load("X", "ij"), Y = r.load("Y", "ik");
+  const Region region = r.finish({r.op("C", "jk", {{X, "ij"}, {Y, "ik"}})});
+  const Alternative lshs = plan_by(schedules::kLshs, region, bytes_only(16, 1.2));
+  CHECK(lshs.plan->at.at(3).work == "cyclic 1x1x16 on 1x1x16");
+  CHECK(lshs.plan->at.at(3).result == "cyclic 16x1 on 16x1");
+  CHECK(lshs.price.bytes_received == 15 * 256 * 256 * 8 / 16);
+}
+
+TEST_CASE("pieces: of the blocks' longest dimension, where the busiest rank receives in less time") {
+  const auto combined = [](Index rows, Index columns, BlockOwners whole, const std::vector<std::int32_t>& processes,
+                           double latency = 1e-9) {
+    Op op = OpBuilder(OpClass::kContraction, "C", 1, 1).out("i", rows).out("j", columns).reduce("k", 8).op();
+    op.outputs.push_back({0, {8, "f64"}, {rows, columns}, "C"});
+    PlanInputs inputs;
+    inputs.machine = {latency, 1};
+    const BlockOwners found = combined_in_pieces(op, std::move(whole), processes, inputs);
+    std::string text;
+    for (const Index n : found.blocks) text += std::to_string(n) + " ";
+    for (const std::int32_t owner : found.owners) text += " " + std::to_string(owner);
+    return text;
+  };
+  CHECK(combined(10, 30, {{1, 1}, {2}}, {3, 2, 3, 1}) == "1 3  1 2 3");
+  CHECK(combined(40, 10, {{2, 1}, {0, 3}}, {0, 1, 2, 1, 2, 3}) == "6 1  0 1 2 1 2 3");
+  CHECK(combined(10, 40, {{1, 2}, {0, 5}}, {0, 1, 2, 5, 5, 1}) == "1 6  0 1 2 1 5 1");
+  CHECK(combined(40, 10, {{2, 1}, {0, 1}}, {0, 1, 2, 1, 2, 3}) == "2 1  0 1");  // rank 1 would receive as much
+  CHECK(combined(10, 30, {{1, 1}, {2}}, {2, 1}) == "1 1  2");                   // a reader would receive as much
+  CHECK(combined(2, 2, {{1, 1}, {0}}, {0, 1, 2, 3}) == "1 1  0");               // too small
+  CHECK(combined(10, 30, {{1, 1}, {2}}, {3, 2, 3, 1}, 1e6) == "1 1  2");        // messages cost more than bytes
+  CHECK(combined(10, 30, {{1, 1}, {0}}, {3, 2, 3, 1}) == "1 3  1 2 3");         // the owner has no part
 }
 
 // --- all of them -----------------------------------------------------------------------------------------------------
@@ -340,10 +374,10 @@ TEST_CASE("layouts: a turned layout has the same blocks on other ranks") {
 
 TEST_CASE("eindecomp: partition vectors as decisions") {
   PlanInputs inputs = bytes_only(4, 1.2);
-  // A long inner label: the vector cuts it, and the first caller of the block combines.
+  // A long inner label: the vector cuts it, and every caller of the block combines a piece.
   const Alternative inner = plan_by(schedules::kEinDecomp, product(40, 40000, 40), inputs);
   CHECK(inner.plan->at.at(3).work == "cyclic 1x1x4 on 1x1x4");
-  CHECK(inner.plan->at.at(3).result == "home 0");
+  CHECK(inner.plan->at.at(3).result == "cyclic 4x1 on 4x1");
   const Alternative long_inner = plan_by(schedules::kEinDecomp, product(4000, 6000, 2000), inputs);
   CHECK(long_inner.plan->at.at(3).work == "cyclic 2x1x2 on 2x1x2");
   CHECK(long_inner.plan->at.at(3).result == "cyclic 2x1 on 2x2");

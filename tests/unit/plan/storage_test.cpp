@@ -193,7 +193,7 @@ TEST_CASE("storage: decisions hold while stored elements stay within a power of 
   CHECK(signature(300, true) != signature(900, true));
 }
 
-TEST_CASE("storage: a rearranged result stores at most its operands' elements, and at most its share of them") {
+TEST_CASE("storage: a rearranged result stores at most its operands' elements, unless they are selected repeatedly") {
   TensorDesc operand{0, {8, "f64"}, {128, 128}, "A"};
   operand.storage = compressed_rows();
   operand.stored = {0, 512, 4000};
@@ -205,6 +205,9 @@ TEST_CASE("storage: a rearranged result stores at most its operands' elements, a
   CHECK(stored(128, {&operand}) == Estimate{0, 512, 4000});
   CHECK(stored(16, {&operand}) == Estimate{0, 64, 2048});
   CHECK(stored(256, {&operand, &operand}) == Estimate{0, 1024, 8000});
+  const Op selected =
+      OpBuilder(OpClass::kMap, "B", 1, 1).out("i", 1280).out("j", 128).uncut().stored_selected_from({&operand}).op();
+  CHECK(selected.outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
 }
 
 TEST_CASE("storage: steps fetch whole blocks of sized operands, and owners expect it") {

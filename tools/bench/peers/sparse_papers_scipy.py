@@ -93,6 +93,12 @@ def outer(x, u, v):
     return [r]
 
 
+def als(w, r, v):
+    for _ in range(repeats):
+        r = sp.csr_matrix((w.data * sampled(w, r, v), w.indices, w.indptr), shape=w.shape) @ v / w.shape[1]
+    return [r]
+
+
 compute = globals()[case]
 if case == "factorisation" and form == "dense":
     whole = operands[0].toarray()

@@ -9,6 +9,7 @@
 #include "ir/algebra/text/text.h"
 #include "runtime/check.h"
 #include "runtime/record/start.h"
+#include "tools/tdslc/explain/algebra_plan.h"
 
 namespace tdsl::tools {
 
@@ -41,43 +42,49 @@ std::string moves_text(const codegen::Relations& relations, const plan::Region& 
   return text.empty() ? "; nothing moves\n" : text;
 }
 
-std::string mesh_text(const plan::Mesh& mesh) {
-  std::string text;
-  for (std::size_t a = 0; a < mesh.axes.size(); ++a)
-    text += fmt::format(" {}:{}", static_cast<char>('a' + a), mesh.axes[a].size);
-  return text;
-}
-
 }  // namespace
 
-std::string algebra_text(const codegen::OperationProgram& operations, const ReportRequest& request) {
-  codegen::Bodies bodies;
+AlgebraPlan algebra_plan(const codegen::OperationProgram& operations, const ReportRequest& request) {
+  AlgebraPlan made;
   // The chosen plan or, if operations are planned individually, the best plan that is a value.
   plan::PlanRequest whole = request.plan;
   if (!plan::plans_whole(whole.schedule)) whole.schedule = nullptr;
   const record::Start start = record::start_of(codegen::recording_of(operations, request.walk), request.inputs, whole);
-  const plan::Region region = codegen::survey_with_bodies(operations, request.walk, bodies, {start.saved.forms});
+  made.region = codegen::survey_with_bodies(operations, request.walk, made.bodies, {start.saved.forms});
   const plan::ProgramPlans& plans = start.plans;
   const auto found =
       std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
-  const plan::PlanValue* plan = found == plans.alternatives.end() ? nullptr : found->plan.get();
-  const bool placed = plan != nullptr && !plan->mesh.axes.empty();
-  // Both variants use the plan's blocks.
-  codegen::RelationRequest sites{placed ? plan : nullptr, 1};
-  const codegen::Relations physical = codegen::relations_of(region, bodies, sites);
-  const codegen::Relations logical = placed ? codegen::relations_of(region, bodies, {plan, 1, false}) : physical;
-  std::string text = fmt::format("; {} without sites\n{}", operations.name, ir::algebra::print(logical.program));
+  if (found == plans.alternatives.end() || found->plan->mesh.axes.empty()) return made;
+  made.plan = found->plan;
+  made.schedule = found->name;
+  if (found != plans.alternatives.begin()) made.chosen = plans.alternatives.front().name;
+  return made;
+}
+
+std::string notes_text(const codegen::Relations& relations, const plan::Region& region) {
+  std::string text;
   if (!region.whole) text += fmt::format("; this is not the whole program: {}\n", region.fence);
-  text += opaque_text(placed ? physical : logical, region);
-  for (const std::string& padded : physical.padded) text += fmt::format("; {}\n", padded);
-  if (!placed) return text + "; there is no plan of the whole program, so there are no sites\n";
+  text += opaque_text(relations, region);
+  for (const std::string& padded : relations.padded) text += fmt::format("; {}\n", padded);
+  return text;
+}
+
+std::string algebra_text(const codegen::OperationProgram& operations, const ReportRequest& request) {
+  const AlgebraPlan made = algebra_plan(operations, request);
+  const plan::PlanValue* plan = made.plan.get();
+  // Both variants use the plan's blocks.
+  const codegen::Relations physical = codegen::relations_of(made.region, made.bodies, {plan, 1});
+  const codegen::Relations logical =
+      plan != nullptr ? codegen::relations_of(made.region, made.bodies, {plan, 1, false}) : physical;
+  const std::string text = fmt::format("; {} without sites\n{}", operations.name, ir::algebra::print(logical.program)) +
+                           notes_text(physical, made.region);
+  if (plan == nullptr) return text + "; there is no plan of the whole program, so there are no sites\n";
   const std::string chosen =
-      found == plans.alternatives.begin()
-          ? ""
-          : fmt::format(" ({}, which has no plan of its own, was chosen)", plans.alternatives.front().name);
-  text += fmt::format("\n; its plan on {} sites, mesh{}, schedule {}{}\n{}", request.inputs.ranks,
-                      mesh_text(plan->mesh), found->name, chosen, ir::algebra::print(physical.program));
-  return text + moves_text(physical, region);
+      made.chosen.empty() ? "" : fmt::format(" ({}, which has no plan of its own, was chosen)", made.chosen);
+  return text +
+         fmt::format("\n; its plan on {} sites, schedule {}{}\n{}\n{}", request.inputs.ranks, made.schedule, chosen,
+                     plan::mesh_line(plan->mesh), ir::algebra::print(physical.program)) +
+         moves_text(physical, made.region);
 }
 
 }  // namespace tdsl::tools

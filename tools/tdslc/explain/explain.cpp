@@ -18,6 +18,7 @@
 #include "tools/build/output_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/explain/plan_output.h"
+#include "tools/tdslc/explain/relations_plan.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/streams.h"
 
@@ -208,6 +209,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   request.paper_costs = !line.costs.empty();
   request.plan.always = options.save_plan_file || line.dot || !line.why.empty() || request.paper_costs;
   if (request.paper_costs && inputs.ranks == 1) throw UsageError("--costs: one rank receives nothing; give -n");
+  if (line.stage == "rules" && inputs.ranks == 1) throw UsageError("--stage=rules: one site moves nothing; give -n");
   if (!line.why.empty() && inputs.ranks == 1) throw UsageError("--why: one rank has all of every tensor; give -n");
   codegen::WalkRequest& walk = request.walk;
   walk.ranks = inputs.ranks;
@@ -238,6 +240,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
     const std::int64_t shown = inputs.ranks <= kFewRanks ? inputs.ranks : 1;
     for (std::int64_t r = 0; r < shown; ++r) request.ranks.push_back(r);
   }
+  translate_plan(operations, request);
   return request;
 }
 
@@ -328,6 +331,7 @@ int explain(const CommandLine& line) {
   const std::string text = line.stage == "region"     ? plan::text_of(region_of(operations, request))
                            : line.stage == "workflow" ? workflow_text(line, operations, request)
                            : line.stage == "algebra"  ? algebra_text(operations, request)
+                           : line.stage == "rules"    ? rules_text(operations, request)
                            : line.stage == "kernels"  ? kernels_text(operations, request)
                                                       : answer_of(line, front, operations, request, files);
   if (line.output.empty()) {

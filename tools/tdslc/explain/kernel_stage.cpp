@@ -159,9 +159,23 @@ std::string row_text(const codegen::OperationProgram& program, const KernelRow& 
     const auto& member = row.step.fused->members[m];
     const bool result = m + 1 == row.step.fused->members.size() || member.place.has_value();
     text += fmt::format("           line {:<5} {}{}\n", member.range.line, codegen::describe(program, member.compute),
-                        result ? "" : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
+                        result ? ""
+                        : member.is_element()
+                            ? ": at stored elements, never stored"
+                            : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
   }
   return text;
+}
+
+/// Counts the bytes of compressed tensors as stored; `stored`: expected bytes over those of all elements.
+void store_parts(KernelRow& row, const plan::Op& op, const std::map<plan::TensorId, double>& stored) {
+  const auto part = [&](plan::TensorId tensor) {
+    const auto found = stored.find(tensor);
+    return found == stored.end() ? 1.0 : found->second;
+  };
+  if (!op.outputs.empty()) row.written_bytes *= part(op.outputs.front().id);
+  for (std::size_t k = 0; k < std::min(op.reads.size(), row.read_bytes.size()); ++k)
+    row.read_bytes[k] *= part(op.reads[k].tensor);
 }
 
 std::string forms_text(const codegen::OperationProgram& operations, const record::Start& start) {
@@ -192,13 +206,17 @@ std::string kernels_text(const codegen::OperationProgram& operations, const Repo
   KernelObserver observer(operations, rows);
   const plan::Region region =
       record::survey(codegen::recording_of(operations, request.walk, &observer), {start.saved.forms});
+  std::map<plan::TensorId, double> stored;
   for (const plan::RegionOp& r : region.ops) {
+    for (const plan::TensorDesc& output : r.op.outputs)
+      stored.emplace(output.id, output.mean_bytes() / static_cast<double>(output.element.bytes));
     const auto row = rows.find(r.op.site);
     if (row == rows.end()) continue;
     if (row->second.times == 0) {
       row->second.line = rt::line_in(r.op.line);
       row->second.flops = plan::flops_of(r.op);
       row->second.product_share = r.op.product_share;
+      store_parts(row->second, r.op, stored);
     }
     row->second.times += r.weight;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/relations/relations.h"
+#include "ir/algebra/rules/paper_cost.h"
 #include "runtime/check.h"
 #include "runtime/plan/schedules/paper_costs.h"
 
@@ -32,8 +34,10 @@ class PaperCosts {
   [[nodiscard]] std::string text() const {
     std::string text = fmt::format("costs of the papers' models, in elements, on {} ranks\n", inputs_.ranks);
     for (std::size_t v = 0; v < costs_.sites().size(); ++v) text += text_of_site(v);
-    return text + fmt::format("EinDecomp: {} in total, {}\n", elements(choice_.cost),
-                              choice_.exact ? "the least (a tree)" : "by linearization");
+    return text +
+           fmt::format("EinDecomp: {} in total, {}\n", elements(choice_.cost),
+                       choice_.exact ? "the least (a tree)" : "by linearization") +
+           tra_total();
   }
 
  private:
@@ -53,6 +57,16 @@ class PaperCosts {
     return text + fmt::format("         TRA broadcast {}, cross-product {}, replication {}; NumS at least {}\n",
                               elements(tra.broadcast), elements(tra.cross_product), elements(tra.replication),
                               elements(plan::nums_bound(*product, inputs_.ranks / workers, workers)));
+  }
+
+  /// The cost of the plan as relations; moves of operators outside the algebra do not count.
+  [[nodiscard]] std::string tra_total() const {
+    if (chosen_.plan == nullptr || chosen_.plan->mesh.axes.empty()) return {};
+    const codegen::Relations made = codegen::relations_of(region_, {}, {chosen_.plan.get()});
+    const auto opaque =
+        std::ranges::count_if(made.steps, [](const codegen::RelationStep& step) { return !step.opaque.empty(); });
+    return fmt::format("TRA: {} in total for this plan{}\n", ir::algebra::paper_cost(made.program.roots(), made.mesh),
+                       opaque == 0 ? "" : fmt::format(", without {} operators outside the algebra", opaque));
   }
 
   /// `SUMMA, received 3.2e+07, at least 2.4e+07 (1.33)`

@@ -34,6 +34,7 @@ ordered_json statements_of(const PlanReport& report) {
           {{"writes_max", r.summary.max_writes}, {"mean_write_bytes", r.summary.file_bytes / r.summary.max_writes}});
     if (r.stored_bytes > 0) statements.back()["stored"] = {{"elements", r.stored}, {"bytes", r.stored_bytes}};
     if (r.imbalance > 0) statements.back()["stored"]["imbalance"] = r.imbalance;
+    if (!r.by_lists.empty()) statements.back()["by_lists"] = r.by_lists;
     if (!r.layout.empty()) statements.back()["layout"] = r.layout;
     if (!r.next.empty())
       statements.back()["runner_up"] = {{"layout", r.next},

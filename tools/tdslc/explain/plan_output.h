@@ -26,6 +26,10 @@ namespace tdsl::tools {
 /// operation moves.
 [[nodiscard]] std::string algebra_text(const codegen::OperationProgram& operations, const ReportRequest& request);
 
+/// The derivation of a plan by the rules of the tensor relational algebra: the program's relations, their compilation
+/// by Table 1 with the inputs as the chosen plan places them, each applied rule, and the cheapest plan they reach.
+[[nodiscard]] std::string rules_text(const codegen::OperationProgram& operations, const ReportRequest& request);
+
 /// The emitted kernels used for these sizes: what each computes, including every operator of a nest, and its reads,
 /// writes and flops per execution, summed over ranks. Then the program's variants with their predicted seconds.
 [[nodiscard]] std::string kernels_text(const codegen::OperationProgram& operations, const ReportRequest& request);

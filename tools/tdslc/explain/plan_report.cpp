@@ -8,6 +8,7 @@
 #include "runtime/app/report/statistics_text.h"
 #include "runtime/check.h"
 #include "runtime/plan/cost/rank_view.h"
+#include "runtime/plan/lists.h"
 #include "runtime/plan/region/memory_need.h"
 #include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
@@ -168,6 +169,7 @@ class Reporter : public record::PlanningSink {
       add_layout(fresh);
       fresh.why = op.plan.why;
       add_stored(fresh, op);
+      add_lists(fresh, op, lookup);
       report_.rows.push_back(std::move(fresh));
       row = report_.rows.end() - 1;
     }
@@ -183,6 +185,15 @@ class Reporter : public record::PlanningSink {
     row->summary.max_step = std::max(row->summary.max_step, s.max_step);
     report_.bytes_received += s.mean_bytes * static_cast<double>(report_.ranks);
     report_.seconds += s.max_seconds;
+  }
+
+  static void add_lists(PlanRow& row, const plan::PlannedOp& op, const plan::TensorLookup& lookup) {
+    for (const plan::Access& access : op.op.reads) {
+      const std::string& name = lookup(access.tensor).desc.name;
+      if (std::ranges::find(row.by_lists, name) == row.by_lists.end() &&
+          plan::by_lists(op.op, op.plan, lookup, access.tensor))
+        row.by_lists.push_back(name);
+    }
   }
 
   static void add_stored(PlanRow& row, const plan::PlannedOp& op) {

@@ -30,9 +30,10 @@ struct PlanRow {
   std::string plan;         ///< distribution, tiles, panels
   std::string why;
   std::int64_t times = 0;
-  double stored = 0;        ///< expected elements of a compressed result
-  double stored_bytes = 0;  ///< bytes of its blocks on all ranks
-  double imbalance = 0;     ///< elements of the fullest rank over the mean; 0: unknown
+  double stored = 0;                  ///< expected elements of a compressed result
+  double stored_bytes = 0;            ///< bytes of its blocks on all ranks
+  double imbalance = 0;               ///< elements of the fullest rank over the mean; 0: unknown
+  std::vector<std::string> by_lists;  ///< operands whose parts ranks may request by lists
   plan::CostSummary summary;
 };
 

@@ -120,6 +120,7 @@ std::string rows_of(const PlanReport& report) {
     if (r.summary.max_writes > 0)
       text += fmt::format("         {}writes of {} on the busiest rank\n", human_count(r.summary.max_writes) + " ",
                           human_bytes(r.summary.file_bytes / r.summary.max_writes));
+    for (const std::string& name : r.by_lists) text += fmt::format("         {}: by lists where under half\n", name);
     const std::string imbalance =
         r.imbalance > 0 ? fmt::format(", {:.2f} times the mean on the fullest rank", r.imbalance) : "";
     if (r.stored_bytes > 0)

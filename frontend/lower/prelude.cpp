@@ -1,0 +1,113 @@
+#include "frontend/lower/prelude.h"
+
+#include <algorithm>
+
+#include "frontend/lower/lowering.h"
+#include "frontend/syntax/parse.h"
+#include "ir/graph/check.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+// These functions may only use names that a program cannot redefine.
+constexpr const char* kSource = R"(
+fn searchsorted_left(v: f64[n], x: f64) -> i64 {
+  var low = 0;
+  var high = n;
+  while low < high {
+    let middle = (low + high) / 2;
+    if v[middle] < x || (isnan(x) && !isnan(v[middle])) { low = middle + 1; } else { high = middle; }
+  }
+  return low;
+}
+fn searchsorted_right(v: f64[n], x: f64) -> i64 {
+  var low = 0;
+  var high = n;
+  while low < high {
+    let middle = (low + high) / 2;
+    if v[middle] <= x || isnan(x) { low = middle + 1; } else { high = middle; }
+  }
+  return low;
+}
+fn interp(x: f64, xp: f64[n], fp: f64[n]) -> f64 {
+  var low = 0;
+  var high = n;
+  while low < high {
+    let middle = (low + high) / 2;
+    if xp[middle] <= x { low = middle + 1; } else { high = middle; }
+  }
+  var y = x;
+  if !isnan(x) {
+    if low == 0 { y = fp[0]; }
+    else if low >= n { y = fp[n - 1]; }
+    else { y = fp[low - 1] + (x - xp[low - 1]) * ((fp[low] - fp[low - 1]) / (xp[low] - xp[low - 1])); }
+  }
+  return y;
+}
+fn histogram(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[bins] {
+  assert(lo < hi, "histogram needs lo < hi");
+  let width = (hi - lo) / f64(bins);
+  let guess[i] = if x[i] >= lo && x[i] <= hi then min(i64(floor((x[i] - lo) / width)), bins - 1) else -1;
+  let below[i] = if guess[i] > 0 && x[i] < lo + f64(guess[i]) * width then guess[i] - 1 else guess[i];
+  let above[i] = below[i] >= 0 && below[i] < bins - 1 && x[i] >= lo + f64(below[i] + 1) * width;
+  let bin[i] = if above[i] then below[i] + 1 else below[i];
+  let H[bin[i]]: i64[bins] += 1 where bin[i] >= 0;
+  return H;
+}
+fn bincount(x: i64[n], k: i64) -> i64[k] {
+  let bincount[x[i]]: i64[k] += 1;
+  return bincount;
+}
+fn bincount_weighted(x: i64[n], k: i64, w: f64[n]) -> f64[k] {
+  let bincount[x[i]]: f64[k] += w[i];
+  return bincount;
+}
+)";
+
+/// The function, with all of its places at the call, so that messages point there.
+const ast::Function& source_of(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
+  Prelude& prelude = lowerer.prelude;
+  if (!prelude.file) prelude.file = lowerer.sources.add("<built in>", kSource);
+  std::optional<ast::Module> parsed = parse_file(lowerer.sources, *prelude.file, lowerer.reports.sink(), &range);
+  TDSL_CHECK(parsed.has_value(), "the prelude has no errors");
+  const ast::Module& module = prelude.modules.emplace_back(std::move(*parsed));
+  for (const ast::StmtPtr& s : module.statements) {
+    const auto* f = std::get_if<ast::Function>(&s->node);
+    if (f != nullptr && f->name.name == name) return *f;
+  }
+  TDSL_CHECK(false, "a function of the prelude");
+}
+
+void replace(std::optional<ast::TypeExpr>& type, Scalar number) {
+  if (type && type->scalar == Scalar::kF64) type->scalar = number;
+}
+
+/// The function with `number` in place of f64, declared under a name that no program can have.
+const ast::Function& instance_of(Lowerer& lowerer, const std::string& name, Scalar number, const SourceRange& range) {
+  ast::Function& f = lowerer.prelude.instances.emplace_back(source_of(lowerer, name, range));
+  f.name.name = name + " of " + std::string(ir::name_of(number));
+  for (ast::FunctionParameter& p : f.parameters) replace(p.type, number);
+  for (ast::TypeExpr& result : f.results) {
+    if (result.scalar == Scalar::kF64) result.scalar = number;
+  }
+  FunctionEntry& entry = lowerer.declared.functions[f.name.name];
+  entry.function = &f;
+  entry.range = f.name.range;
+  entry.called = entry.sound = true;
+  return f;
+}
+
+}  // namespace
+
+Tensor call_prelude(Lowerer& lowerer, const std::string& name, Scalar number, const std::vector<Tensor>& args,
+                    const SourceRange& range, const std::vector<std::int32_t>& points) {
+  const ast::Function& f = instance_of(lowerer, name, number, range);
+  ast::Call call{{f.name.name, range}, {}};
+  for (const Tensor& t : args) call.arguments.push_back({std::nullopt, nullptr, t.range});
+  const std::vector<Tensor> results = inline_body(lowerer, f, args, call, range, points);
+  TDSL_CHECK(results.size() == 1, "a function of the prelude has one result");
+  return results[0];
+}
+
+}  // namespace tdsl::frontend

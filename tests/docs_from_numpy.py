@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+"""Evaluates both columns of every row of docs/from_numpy.md and compares the results. One PASS or FAIL line per row."""
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+import launch
+
+PAGE = ROOT / "docs/from_numpy.md"
+ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \|$", re.M)
+TYPES = {"f": "f64", "i": "i64"}
+
+
+def rows(text):
+    return [(left, right.replace("\\|", "|")) for left, right in ROW.findall(text)]
+
+
+def program(values, lines):
+    """The program that computes the right column from inputs with these values."""
+    text = [f"input {name}: {TYPES[value.dtype.kind]}[{', '.join(map(str, value.shape))}];" for name, value in values.items()
+            if value.ndim]
+    text += [f"let {name} = {value};" for name, value in values.items() if not value.ndim]
+    return "\n".join(text + [f"output r{k} = {line};" for k, line in enumerate(lines)]) + "\n"
+
+
+def evaluated(tdslc, folder, values, lines):
+    (folder / "p.tdsl").write_text(program(values, lines))
+    given = {name: value for name, value in values.items() if value.ndim}
+    for name, value in given.items():
+        np.save(folder / f"{name}.npy", value)
+    command = [tdslc, "eval", "p.tdsl", "--", *(w for name in given for w in (f"--{name}", f"{name}.npy")),
+               *(w for k in range(len(lines)) for w in (f"--r{k}", f"r{k}.npy"))]
+    result = launch.run(command, 120, cwd=folder)
+    if result.code:
+        sys.exit(f"FAIL docs/from_numpy: {result.err}")
+    return [np.load(folder / f"r{k}.npy") for k in range(len(lines))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tdslc", default=str(ROOT / "build/release/bin/tdslc"))
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    if options.filter not in "docs/from_numpy":
+        return
+    text = PAGE.read_text()
+    scope = {"np": np}
+    exec(re.search(r"```python\n(.*?)```", text, re.S)[1], scope)
+    values = {name: np.asarray(value) for name, value in scope.items() if isinstance(value, (np.ndarray, int))}
+    table = rows(text)
+    if len(table) != sum(line.startswith("| `") for line in text.splitlines()):
+        sys.exit("FAIL docs/from_numpy: a row is not of the form | `NumPy` | `TDSL` |")
+    with tempfile.TemporaryDirectory(prefix="tdsl-numpy-") as folder:
+        results = evaluated(options.tdslc, Path(folder), values, [right for _, right in table])
+    failed = 0
+    for (left, right), got in zip(table, results):
+        want = np.asarray(eval(left, dict(scope)))
+        good = got.shape == want.shape and got.dtype == want.dtype and np.allclose(got, want, 1e-13, 1e-13)
+        failed += not good
+        if not good:
+            print(f"    {right} is {got!r}, not {want!r}")
+        print(f"{'PASS' if good else 'FAIL'} docs/from_numpy {left}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
