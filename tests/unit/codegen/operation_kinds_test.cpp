@@ -6,6 +6,7 @@
 
 using namespace tdsl::codegen;
 using namespace tdsl::codegen::testing;
+namespace ir = tdsl::ir;
 namespace plan = tdsl::plan;
 
 namespace {
