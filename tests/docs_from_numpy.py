@@ -28,7 +28,7 @@ def program(values, lines):
     text = [f"input {name}: {TYPES[value.dtype.kind]}[{', '.join(map(str, value.shape))}];" for name, value in values.items()
             if value.ndim]
     text += [f"let {name} = {value};" for name, value in values.items() if not value.ndim]
-    return "\n".join(text + [f"output r{k} = {line};" for k, line in enumerate(lines)]) + "\n"
+    return "\n".join(["import std.random;"] + text + [f"output r{k} = {line};" for k, line in enumerate(lines)]) + "\n"
 
 
 def evaluated(tdslc, folder, values, lines):

@@ -34,6 +34,13 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"range", "iota(n)", " for 0, 1, …, n - 1, in a loop `for i in 0..n`"},
     {"rand", "random(n)"},
     {"normal", "randn(n)"},
+    {"standard_normal", "randn(n)"},
+    {"uniform", "a + (b - a) * random(n)"},
+    {"integers", "randint(0, 10, n)"},
+    {"randi", "randint(0, 10, n)"},
+    {"randperm", "permutation(n)"},
+    {"default_rng", "random(n, key=1)", "; a key takes the place of a generator"},
+    {"PRNGKey", "random(n, key=1)", "; a key is an integer"},
     {"empty", "zeros(n)"},
     {"empty_like", "zeros_like(A)"},
     {"tri", "tril(ones(n, n))"},
@@ -200,6 +207,12 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"correlate", "import std.signal", "correlate_valid(x, y)"},
     {"convolve2d", "import std.signal", "convolve2d_valid(A, B)"},
     {"fft", "import std.signal", "dft(x)"},
+    {"choice", "import std.random", "choice(x, k, 1)"},
+    {"shuffle", "import std.random", "shuffle(x, 1)"},
+    {"exponential", "import std.random", "exponential(x, 1)"},
+    {"poisson", "import std.random", "poisson(x, 1)"},
+    {"bernoulli", "import std.random", "bernoulli(x, 1)"},
+    {"standard_gamma", "import std.random", "gamma_variate(x, 1)"},
 });
 
 const Words& values() {

@@ -115,6 +115,8 @@ const Table& soft() {
       {"zeros_like", call_like},
       {"ones_like", call_like},
       {"full_like", call_like},
+      {"randint", call_randint},
+      {"permutation", call_permutation},
       {"stack", call_stack},
       {"tile", call_tile},
       {"repeat", call_repeat},

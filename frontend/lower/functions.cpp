@@ -15,12 +15,14 @@ CallNumbers number_calls(const std::function<bool(const std::string&)>& is_funct
                          const std::function<void(const ExprVisitor&)>& each) {
   CallNumbers numbers;
   std::int64_t random_calls = 0;
+  std::int64_t integer_calls = 0;
   std::int64_t function_calls = 0;
   each([&](const ast::Expr& e) {
     const auto* call = std::get_if<ast::Call>(&e.node);
     if (call == nullptr) return;
     const std::string& name = call->callee.name;
     if (name == "random" || name == "randn" || name == "sprandom") numbers[call] = random_calls++;
+    if (draws_integers(name)) numbers[call] = integer_calls++;
     if (is_function(name)) numbers[call] = function_calls++;
   });
   return numbers;
@@ -347,11 +349,11 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
   const bool per_element = !drawn_at.empty() || captured || std::ranges::any_of(args, [](const Tensor& t) {
     return !free_labels(t).empty() || depends_on_operands(t);
   });
-  if (captured && runs_statements(f))
+  if (captured && runs_statements(f, called))
     lowerer.reports.unsupported(range, "a lambda that mentions the index variable `" + *captured +
                                            "`, with statements or given to a function with statements, is");
-  if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
-  if (!lowerer.guards.empty() && runs_statements(f)) {
+  if (per_element && runs_statements(f, called)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
+  if (!lowerer.guards.empty() && runs_statements(f, called)) {
     // The guard of the call guards its statements: they run only if the value is needed.
     const Expr guard = lowerer.guards.all();
     if (labels_of(guard).empty()) return call_under(lowerer, guard, f, args, call, range);

@@ -359,7 +359,8 @@ bool has_random_argument(const Lowerer& lowerer, const ast::Function& f) {
     const FunctionValue& value = argument.second.value;
     const ast::Function* function =
         value.lambda != nullptr ? value.lambda : lowerer.declared.function_named(value.name);
-    return value.name == "random" || value.name == "randn" || (function != nullptr && draws(*function, called));
+    const bool built_in = value.name == "random" || value.name == "randn" || draws_integers(value.name);
+    return function != nullptr ? draws(*function, called) : built_in;
   });
 }
 

@@ -59,11 +59,10 @@ struct Lowerer {
   /// The dimension names of the function being lowered.
   [[nodiscard]] Dimensions& dimensions() { return frames.back().dimensions; }
   /// The function of the program that `name` denotes in the body of `f`, or null.
-  [[nodiscard]] const ast::Function* called_in(const ast::Function& f, const std::string& name) const {
-    const auto closure = inlining.closures.find(&f);
-    const bool is_argument = closure != inlining.closures.end() && closure->second.instance.functions.contains(name);
-    return is_argument ? nullptr : declared.function_named(name);
-  }
+  [[nodiscard]] const ast::Function* called_in(const ast::Function& f, const std::string& name) const;
+  /// True if `name` denotes a built-in function in this file whatever the program declares: in a file of the library,
+  /// unless the library has a function of that name.
+  [[nodiscard]] bool is_librarys_built_in(const std::string& name, std::uint32_t file) const;
 
   SourceManager& sources;
   const CompileOptions& options;

@@ -119,9 +119,10 @@ std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::siz
                                const ir::SourceRange& range, const std::set<std::string>& named = {});
 /// The argument, or null if it is omitted.
 const ast::Expr* named_argument(const ast::Call& call, const std::string& name);
-/// The sizes given by the arguments from `first` to `last`.
+/// The sizes given by the arguments from `first` to `last`, except for those that are `named`.
 std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::size_t first,
-                                  const ir::SourceRange& range, std::size_t last = SIZE_MAX);
+                                  const ir::SourceRange& range, std::size_t last = SIZE_MAX,
+                                  const std::set<std::string>& named = {});
 
 // Functions of the program: calls are inlined, applied per element, or turned into procedures.
 

@@ -33,12 +33,13 @@ bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
 }
 
 /// `randn(3)`: drawn anew for every element.
-bool draws_tensors(const ast::Function& f) {
+bool draws_tensors(const ast::Function& f, const FunctionOfName& called) {
   bool found = false;
   for_each_expr(f, [&](const ast::Expr& e) {
     const auto* call = std::get_if<ast::Call>(&e.node);
-    const bool random = call != nullptr && (call->callee.name == "random" || call->callee.name == "randn");
-    found = found || (random && !call->arguments.empty());
+    if (call == nullptr || !draws_afresh(*call) || called(f, call->callee.name) != nullptr) return;
+    const std::size_t bounds = call->callee.name == "randint" ? 2 : 0;
+    found = found || call->arguments.size() > bounds;
   });
   return found;
 }
@@ -90,15 +91,24 @@ bool slices_by_element(const ast::Function& f) {
 
 bool differentiates(const ast::Function& f) { return calls_any(f, {"grad"}); }
 
+bool draws_integers(const std::string& name) { return name == "randint" || name == "permutation"; }
+
+bool draws_afresh(const ast::Call& call) {
+  const std::string& name = call.callee.name;
+  return (name == "random" || name == "randn" || draws_integers(name)) && named_argument(call, "key") == nullptr;
+}
+
 bool draws(const ast::Function& f, const FunctionOfName& called) {
   std::vector<const ast::Function*> reached = {&f};
   for (std::size_t k = 0; k < reached.size(); ++k) {
-    if (calls_any(*reached[k], {"random", "randn"})) return true;
+    bool found = false;
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
       const auto* call = std::get_if<ast::Call>(&e.node);
       const ast::Function* other = call == nullptr ? nullptr : called(*reached[k], call->callee.name);
+      found = found || (call != nullptr && other == nullptr && draws_afresh(*call));
       if (other != nullptr && std::ranges::find(reached, other) == reached.end()) reached.push_back(other);
     });
+    if (found) return true;
   }
   return false;
 }
@@ -108,7 +118,7 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
   std::vector<const ast::Function*> reached = {&f};
   bool only = true;
   for (std::size_t k = 0; only && k < reached.size(); ++k) {
-    only = !runs_statements(*reached[k]);
+    only = !runs_statements(*reached[k], called);
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
       const bool other =
           std::holds_alternative<ast::Subscript>(e.node) || std::holds_alternative<ast::Reduction>(e.node) ||
@@ -123,9 +133,9 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
   return only;
 }
 
-bool runs_statements(const ast::Function& f) {
+bool runs_statements(const ast::Function& f, const FunctionOfName& called) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  if (calls_any(f, {"grad"}) || draws_tensors(f) || slices_by_element(f)) return true;
+  if (calls_any(f, {"grad"}) || draws_tensors(f, called) || slices_by_element(f)) return true;
   return block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
            if (std::holds_alternative<ast::Return>(s->node)) return false;
            const auto* let = std::get_if<ast::Let>(&s->node);

@@ -20,13 +20,17 @@ using FunctionOfName = std::function<const ast::Function*(const ast::Function&, 
 [[nodiscard]] bool depends_on_operands(const Tensor& t);
 /// True if the function calls `grad`.
 [[nodiscard]] bool differentiates(const ast::Function& f);
-/// True if the function or one of its callees draws random numbers.
+/// True for `randint` and `permutation`.
+[[nodiscard]] bool draws_integers(const std::string& name);
+/// True for a call of a built-in that draws random numbers of the run: one without `key=`.
+[[nodiscard]] bool draws_afresh(const ast::Call& call);
+/// True if the function or one of its callees draws random numbers of the run.
 [[nodiscard]] bool draws(const ast::Function& f, const FunctionOfName& called);
 /// True if the body, with its callees, is one expression over scalars, without reductions, tensor reads or random
 /// numbers. `is_operation` is true for built-in functions of scalars.
 [[nodiscard]] bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
                                  const std::function<bool(const ast::Call&)>& is_operation);
 /// True if the body has more than scalar definitions, so that it cannot become one expression.
-[[nodiscard]] bool runs_statements(const ast::Function& f);
+[[nodiscard]] bool runs_statements(const ast::Function& f, const FunctionOfName& called);
 
 }  // namespace tdsl::frontend

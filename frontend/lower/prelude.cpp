@@ -12,6 +12,27 @@ namespace {
 
 // These functions may only use names that a program cannot redefine.
 constexpr const char* kSource = R"(
+fn permutation(i: i64, n: i64, key: i64) -> i64 {
+  // A Feistel network over a rows of b places, applied until the place is below n. a is even, else all permutations of
+  // a * b places would be even ones.
+  let b = i64(sqrt(f64(n))) + 1;
+  let rows = (n + b - 1) / b;
+  let a = rows + rows % 2;
+  let rounds = if n < 1024 then 12 else 4;
+  var place = i;
+  var outside = true;
+  while outside {
+    var row = place / b;
+    var column = place % b;
+    for r in 0..rounds {
+      row = (row + i64(random(key=key + 2 * r * (a + b) + column) * f64(a))) % a;
+      column = (column + i64(random(key=key + (2 * r + 1) * (a + b) + row) * f64(b))) % b;
+    }
+    place = row * b + column;
+    outside = place >= n;
+  }
+  return place;
+}
 fn searchsorted_left(v: f64[n], x: f64) -> i64 {
   var low = 0;
   var high = n;

@@ -6,8 +6,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/kernels/philox.h"
+
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
-/// evaluator. Operands have already been promoted to one type. No dependencies.
+/// evaluator. Operands have already been promoted to one type. No dependencies except philox.h.
 ///
 /// Operations that can fail take a `Faults&`, set a bit in it and return some value. A kernel keeps one local `Faults`
 /// for a whole block, which costs an `or` per element and lets loops vectorise, and reports it after its loops with the

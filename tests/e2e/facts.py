@@ -949,6 +949,17 @@ class Facts(RelationFacts):
                 if not compare.same_bits(got[name], case.reference[name]):
                     raise Failed(f"{name} differs at ranks={p} tile={tile}")
 
+    # Numbers of a key are bit-identical for every seed, too, and so is all that depends on them without rounding.
+    def test_keys_name_numbers(self):
+        session = self.session("tests/e2e/cases/keys.tdsl")
+        case = session.prepare(session.program.variants[0])
+        for number, (p, tile) in enumerate(((1, "7"), (2, None), (3, "1"))):
+            case.arguments = ["--k", "3", "--seed", str(100 + number)]
+            got = case.run(Point(p, tile, 1, "none", False), 0, f"k{number}")
+            for name in ("U", "N", "R", "p", "q", "row", "turns", "at", "picked", "runs", "branch", "gradient"):
+                if not compare.same_bits(got[name], case.reference[name]):
+                    raise Failed(f"{name} differs at ranks={p} tile={tile} {case.arguments}")
+
     # A run never exceeds --memory, even at the minimum, and a smaller value is rejected before it computes.
     def test_memory_limit_is_kept(self):
         lines = []

@@ -82,6 +82,10 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
              "; it is in the library: import std.signal; there it is convolve_full(x, y)");
   check_hint("print(logsumexp(A));", "7", "; it is in the library: import std.nn; there it is log_sum_exp(A)");
   check_hint("print(cov(A));", "7", "; it is in the library: import std.stats; there it is covariance(A)");
+  check_hint("print(default_rng(1));", "7", "; write random(n, key=1); a key takes the place of a generator");
+  check_hint("print(shuffle(x));", "7", "; it is in the library: import std.random; there it is shuffle(x, 1)");
+  check_hint("print(randint(0, 9, size=3));", "21",
+             "randint has no argument `size=`; sizes stand alone: randint(…, n, m)");
   check_hint("print(percentile(x, 5));", "7", "; write quantile(x, 50 / 100.0)");
   check_hint("print(arctan2(x, x));", "7", "; write atan2(y, x)");
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
