@@ -960,6 +960,16 @@ class Facts(RelationFacts):
                 if not compare.same_bits(got[name], case.reference[name]):
                     raise Failed(f"{name} differs at ranks={p} tile={tile} {case.arguments}")
 
+    # Each rank computes its own elements of keyed draws: only partial results of the sum are sent.
+    def test_keyed_draws_send_nothing(self):
+        source = self.work / "draws.tdsl"
+        source.write_text("param n: i64 = 300000;\nlet p = permutation(n, key=1);\nlet r = randint(0, n, n, key=2);\n"
+                          "output s = sum[i](f64(p[i] + r[i]) * random(n, key=3)[i] * randn(n, key=4)[i]);\n")
+        session = self.session(source, [])
+        received = self.received(session.executable, 3, [])
+        if sum(received) > 1000:
+            raise Failed(f"{received} bytes received")
+
     # A run never exceeds --memory, even at the minimum, and a smaller value is rejected before it computes.
     def test_memory_limit_is_kept(self):
         lines = []
