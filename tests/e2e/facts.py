@@ -236,7 +236,8 @@ class Facts(RelationFacts):
         # Text, and kernels that read X if each operator is one.
         programs = {"row": ("output r = X' @ (w * (X @ v));", 2), "outer": ("output r = sum(X * log((U @ V') ** 2 + 1.0));", 2),
                     "als": ("output r = (X * (U @ V')) @ V;", 2),
-                    "aggregates": ("let a = sum(X * X);\nlet b = sum[i, j](abs(X[i, j]) * w[i]);\nlet c = sum(X * Y);\noutput a;\noutput b;\noutput c;", 3)}
+                    "right": ("output r = (X * (U @ V'))' @ U;", 2),
+                    "aggregates": ("output a = sum(X * X);\noutput b = sum[i, j](abs(X[i, j]) * w[i]);\noutput c = sum(X * Y);", 3)}
         sizes = ("--set", "n=20000", "--set", "m=1000", "--set", "X.stored=200000")
         for (name, (text, separate)), ranks in itertools.product(programs.items(), (1, 4)):
             path = self.work / f"stored_{name}.tdsl"
