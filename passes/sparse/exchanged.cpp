@@ -61,9 +61,8 @@ class ExchangedMaps : public RegionRewriter {
       if (c == nullptr || !values_read(*c).contains(v)) continue;
       bool plain = c->monoid && c->left.empty() && !c->base && !program_.type(region.nodes[r].results[0]).has_sparse();
       for_each_read(*c, [&](const Read& read) {
-        plain = plain && (read.tensor != v || std::ranges::all_of(read.subscripts, [](const Expr& s) {
-                            return bare_label(s) >= 0;
-                          }));
+        plain = plain && (read.tensor != v ||
+                          std::ranges::all_of(read.subscripts, [](const Expr& s) { return bare_label(s) >= 0; }));
       });
       if (!plain) return false;
       ++count;

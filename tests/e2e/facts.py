@@ -1072,7 +1072,7 @@ class Facts(RelationFacts):
         X = np.stack([rng.integers(1, d + 1, n) for d in distinct], axis=1) * (rng.random((n, len(distinct))) < share)
         np.save(self.work / "coded-X.npy", X.astype(np.float64))
         np.save(self.work / "coded-v.npy", rng.random(len(distinct)))
-        forms = {"coded": ["--disable-pass", "stored_nests"], "elements": ["--disable-pass", "coding"]}
+        forms = {"coded": [], "elements": ["--disable-pass", "coding"]}
         for form, switch in forms.items():
             built = launch.run([self.tdslc, "build", ROOT / "tools/bench/programs/coded/row.tdsl", "-o", self.work / f"row-{form}", *switch],
                                self.options.limit)
