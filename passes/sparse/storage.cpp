@@ -41,6 +41,7 @@
 #include "passes/sparse/exchanged.h"
 #include "passes/sparse/iteration.h"
 #include "passes/sparse/rearranged_reads.h"
+#include "passes/sparse/sampled_parts.h"
 #include "passes/sparse/storage_choice.h"
 #include "passes/sparse/stored_optima.h"
 
@@ -214,7 +215,7 @@ constexpr std::string_view kStoredDense = " is stored dense: ";
 }  // namespace
 
 Program storage(const Program& original, PassContext& context) {
-  const Program ordered = exchanged_maps(original, context);
+  const Program ordered = exchanged_maps(sampled_parts(original, context), context);
   const auto [program, compressed, dense] = with_assemblies(background(with_optima(ordered, context), context));
   for (const auto& [v, operations] : compressed)
     context.applied(program.info(v).range,
