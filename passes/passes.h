@@ -75,8 +75,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program absence(const ir::Program& program, PassContext& context);
 /// `sum[j](absent_mul(%A[i, j], %x[j]))`, A of a sparse type, becomes the same, A's format compressed.
 [[nodiscard]] ir::Program storage(const ir::Program& program, PassContext& context);
-/// `max(A)` becomes `t = max[i, j where A[i, j] != 0](A[i, j]); if nnz(A) < n * m then max(t, 0) else t`. The first
-/// step of `storage`.
+/// `max(A)` becomes `t = max[i, j where A[i, j] != 0](A[i, j]); if nnz(A) < n * m then max(t, 0) else t`. A step
+/// of `storage`.
 [[nodiscard]] ir::Program background(const ir::Program& program, PassContext& context);
 /// `T = U @ V'; sum(A * log(T))` becomes the same, T compressed and computed at the elements of A only.
 [[nodiscard]] ir::Program sampling(const ir::Program& program, PassContext& context);

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "codegen/loops/fused_nest_builder.h"
+#include "codegen/nest/facts.h"
 #include "codegen/operations/describe.h"
 #include "codegen/operations/vector_forms.h"
+#include "ir/analysis/by_value.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
@@ -50,9 +52,23 @@ std::vector<FusedNestBuilder::Members> FusedNestBuilder::in_walks() const {
   return parts;
 }
 
+bool FusedNestBuilder::is_coded() const {
+  const auto& visits = op_.sparsity.visits;
+  return !visits.empty() && program_.type(visits.front().front()).is_coded();
+}
+
+bool FusedNestBuilder::runs_by_value(const Members& walk, const nest::For& rows) const {
+  const auto alone = [this](const Member* m) {
+    return ir::by_value(m->compute, [this](ValueId v) -> const ir::Type& { return program_.type(v); }) !=
+           ir::ByValue::kNone;
+  };
+  return is_coded() && std::ranges::all_of(walk, alone) && nest::passes_by_value(rows);
+}
+
 bool FusedNestBuilder::is_stored(const Member& m) const {
   if (!m.walks() || is_result(m)) return true;
   if (m.is_element()) return false;
+  if (is_coded()) return true;
   if (m.compute.out.size() > 1) return true;
   for (const Members& part : in_walks()) {
     const bool own = std::ranges::find(part, &m) != part.end();
@@ -137,7 +153,12 @@ void FusedNestBuilder::walk(const Members& all) {
       from = to;
     }
   });
-  add(nest::For{row, stored_level(matrices, {}), nest::Order::kSerial, std::move(body)});
+  nest::For rows{row, stored_level(matrices, {}), nest::Order::kSerial, std::move(body)};
+  if (runs_by_value(walk, rows)) {
+    std::get<nest::Stored>(rows.over).by = ir::ByValue::kPasses;
+    coded_ = matrices.front();
+  }
+  add(std::move(rows));
   for (const Member* m : sums) {
     labels_ = indices_of(*m);
     add(nest::Store{element(*m), local_read(row_values_.at(m->value))});

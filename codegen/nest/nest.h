@@ -95,7 +95,8 @@ struct Fibre {
 /// `with`: at which the first does. Within the loop, a read of the operands at the indices of all their levels is the
 /// element's value, 0 if not stored; other reads of compressed operands are lookups. Several operands are co-iterated
 /// over all levels. `stored %1[*] by counts`: the loops over the rows of %1 and over their elements may run once per
-/// distinct value of a column.
+/// distinct value of a column. `by passes`: so may each update in the loops over elements, one after the other; a value
+/// of the row is stored after its loop.
 struct Stored {
   std::vector<Fibre> fibres;
   ir::Merge merge = ir::Merge::kUnion;
@@ -107,8 +108,10 @@ struct Stored {
 /// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices with this
 /// `block` run over the rows of the current block, and local tensors hold these rows.
 struct Blocks {
-  Extent bytes;           ///< read and written per row; determines the number of rows of a block
-  bool products = false;  ///< the body contains products of matrices or register-blocked reductions
+  Extent bytes;                    ///< read and written per row; determines the number of rows of a block
+  bool products = false;           ///< the body contains products of matrices or register-blocked reductions
+  std::optional<ValueId> codes{};  ///< `codes %1`: where columns of this operand are coded, loops in the body run once
+                                   ///< per distinct value, and blocks have many rows
 };
 /// The iteration space of a loop.
 using Walk = std::variant<TaskRange, Range, Stored, Blocks>;

@@ -146,7 +146,8 @@ class TextPrinter {
           return fmt::format("over stored {}{}{}{}", fibres, by, bounds(s.within), ahead);
         },
         [](const Blocks& b) {
-          return fmt::format("over blocks of {}{}", extent_text(b.bytes), b.products ? " products" : "");
+          return fmt::format("over blocks of {}{}{}", extent_text(b.bytes), b.products ? " products" : "",
+                             b.codes ? " codes " + value_text(*b.codes) : "");
         });
   }
   [[nodiscard]] std::string text(const Parts& p) const {

@@ -119,6 +119,11 @@ class StoredVerifier {
     const Fibre& rows = stored.fibres.front();
     const bool matrix = stored.fibres.size() == 1 && rows.outer.empty() && exists(rows.operand) &&
                         nest_.variable(rows.operand).type.rank() == 2;
+    if (stored.by == ir::ByValue::kPasses) {
+      if (!matrix || !passes_by_value(f))
+        problem("the loop over {} runs by passes, which are not those over the elements of a row", name(f.index));
+      return;
+    }
     const For* const elements = loop_over_elements(f);
     if (!matrix || elements == nullptr)
       return problem("the loop over {} runs by value, and not over the rows and elements of a matrix", name(f.index));

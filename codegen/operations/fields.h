@@ -97,6 +97,7 @@ void visit_operation(V& v, Ops&... op) {
   plan::visit_sparsity(v, op.sparsity...);
   v.number("row_flops", op.flops_per_row...);
   v.number("row_product_flops", op.product_flops_per_row...);
+  v.number("row_dense_flops", op.dense_flops_per_row...);
   v.flag("in_any_order", op.in_any_order...);
 }
 

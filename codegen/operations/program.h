@@ -84,6 +84,7 @@ struct RecordedOp : plan::BasicOp<Extent> {
   /// Fused operators: flops per value of the shared label; replaces flops_per_point.
   std::optional<Extent> flops_per_row;
   Extent product_flops_per_row;  ///< the part computed by BLAS
+  Extent dense_flops_per_row;    ///< walks over stored elements: the part of members that visit all points
   bool in_any_order = false;     ///< recorded in the best contraction order (runtime/record/sum_of_products.h)
 };
 

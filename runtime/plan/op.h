@@ -208,6 +208,7 @@ struct BasicOp {
   std::vector<BasicPiece<Number>> pieces;  ///< ranges of a one-dimensional output, from its first element, replacing
                                            ///< `combine` (which equals the first range's); empty: one operator for all
   double flops_per_point = 1;              ///< floating-point operations per point of the label space
+  double dense_flops_per_point = 0;        ///< the part of a fused operator's that does not depend on stored elements
   double product_share = 0;  ///< flops per point done by BLAS in a fused operator, per unit of flops_per_point
   bool by_rows = false;  ///< a fused operator: operands shared by all rows are read once per row block, all others once
   std::vector<bool> uncut;   ///< per output dimension: a single tile, never split among ranks (the kernel needs the
@@ -370,6 +371,7 @@ void visit_fields(Visitor& v, Ops&... op) {
       },
       op.pieces...);
   v.estimate("flops", op.flops_per_point...);
+  v.estimate("dense_flops", op.dense_flops_per_point...);
   v.estimate("product_share", op.product_share...);
   v.property("by_rows", op.by_rows...);
   v.property("uncut", op.uncut...);

@@ -118,14 +118,17 @@ OpBuilder& OpBuilder::flops(double per_point) {
   return *this;
 }
 
-OpBuilder& OpBuilder::flops_per_row(Index row, Index of_products) {
+OpBuilder& OpBuilder::flops_per_row(Index row, Index of_products, Index dense) {
   op_.by_rows = true;
   op_.product_share = row > 0 ? std::clamp(static_cast<double>(of_products) / static_cast<double>(row), 0.0, 1.0) : 0;
   double points = 1;
   for (std::size_t d = 0; d < op_.shape.size(); ++d) {
     if (op_.is_uncut(d)) points *= static_cast<double>(std::max<Index>(op_.shape[d], 1));
   }
-  return flops(static_cast<double>(row) / points);
+  flops(static_cast<double>(row - dense) / points);
+  op_.dense_flops_per_point = static_cast<double>(dense) / points;
+  op_.flops_per_point += op_.dense_flops_per_point;
+  return *this;
 }
 
 OpBuilder& OpBuilder::tile(std::initializer_list<Index> edges) { return tile(std::vector<Index>(edges)); }
@@ -322,7 +325,10 @@ void OpBuilder::visit(double share) {
   const double fraction = std::frexp(visited_ * share, &exponent);
   const double before =
       std::exchange(visited_, std::ldexp(std::round(std::ldexp(fraction, kDigits)), exponent - kDigits));
-  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
+  const double all = op_.flops_per_point, dense = op_.dense_flops_per_point;
+  op_.flops_per_point = dense + (before > 0 ? (all - dense) / before * visited_ : 0);
+  if (op_.product_share > 0 && op_.flops_per_point > 0)
+    op_.product_share = std::min(1.0, op_.product_share * all / op_.flops_per_point);
 }
 
 }  // namespace tdsl::plan

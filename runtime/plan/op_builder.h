@@ -61,8 +61,9 @@ class OpBuilder {
   /// The operators that combine elements of a one-dimensional output, range by range.
   OpBuilder& pieces(std::vector<PackedPiece> list);
   OpBuilder& flops(double per_point);
-  /// Flops of a fused operator for all points with one value of each cut label. `of_products`: those done by BLAS.
-  OpBuilder& flops_per_row(Index flops, Index of_products = 0);
+  /// Flops of a fused operator for all points with one value of each cut label. `of_products`: those done by BLAS;
+  /// `dense`: those that `visits` does not reduce.
+  OpBuilder& flops_per_row(Index flops, Index of_products = 0, Index dense = 0);
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
   OpBuilder& run_ahead(Index bytes);

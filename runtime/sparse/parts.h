@@ -375,6 +375,8 @@ class Parts {
     return T(0);
   }
 
+  /// True if columns of a part are coded.
+  [[nodiscard]] bool has_codes() const { return !coded_.empty(); }
   /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of parts with
   /// dense rows or coded columns, the listed rows of others.
   template <class F>

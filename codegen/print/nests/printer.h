@@ -219,6 +219,9 @@ class Printer {
   // --- Stored elements by value: print_by_value.cpp
 
   codegen::Statements by_value(const For& f, const Stored& over);
+  codegen::Statements by_passes(const For& f, const Stored& over);
+  codegen::Statements by_value_alone(const For& f, const For& elements, const Statement& update, const Body& lets,
+                                     const std::set<ValueId>& of_row);
   codegen::Statements row_totals(const For& f, const For& elements, const std::string& head);
   codegen::Statements each_value(const For& elements, const std::string& head);
   codegen::Statements weighted_values(const For& f, const For& elements, const std::string& head);

@@ -83,9 +83,11 @@ struct Where {
 };
 /// Floating-point operations of one row of a fused operator.
 struct RowFlops {
-  RowFlops(Index of_all, Index of_matrix_products = 0) : all(of_all), of_products(of_matrix_products) {}
+  RowFlops(Index of_all, Index of_matrix_products = 0, Index at_all_points = 0)
+      : all(of_all), of_products(of_matrix_products), dense(at_all_points) {}
   Index all;
   Index of_products;  ///< the part done by BLAS
+  Index dense;        ///< the part that does not depend on stored elements, if the rest does
 };
 /// How partial results of a fused operator combine: uniformly, or piece by piece.
 struct Meeting {

@@ -26,9 +26,10 @@ std::string emitted_stored(const std::string& body) {
   passes::PassContext context;
   return codegen::emit(codegen::lower(passes::iteration(ir::parse(kCompressedMatrices + body), context)), {});
 }
-std::string emitted_coded(const std::string& body) {
+std::string emitted_coded(const std::string& body, bool nests = false) {
   passes::PassContext context;
-  const ir::Program program = passes::iteration(ir::parse(kCompressedMatrices + body), context);
+  ir::Program program = passes::iteration(ir::parse(kCompressedMatrices + body), context);
+  if (nests) program = passes::stored_nests(program, context);
   return codegen::emit(codegen::lower(passes::coding(program, context)), {});
 }
 
@@ -320,6 +321,21 @@ TEST_CASE("codegen emit stored: operations over coded columns run once per disti
   check_contains_words(text, "[&](Index j, double a, double weight) { s(j) += a * weight; });");
   check_contains_words(text, "rt::each_value(A, range_i, [&](Index, double a, Index count) { rt::add_repeated(");
   check_contains_words(text, "rt::each_value(A, range_i, [&](Index j, double a, Index) {");
+}
+
+TEST_CASE("codegen emit stored: operators that share a walk run once per distinct value, or the walk runs once") {
+  const std::string text = emitted_coded(
+      "%8:f64[%0] \"u\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\n"
+      "%9:f64[%1] \"s\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], mul(%5[i], %8[i]))) @0:5:1-5:2\n"
+      "%10:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) @0:6:1-6:2\n"
+      "output \"s\" %9\noutput \"r\" %10\n",
+      true);
+  check_contains(text, "auto A = session.coded_input<double>(\"A\"");
+  check_contains_words(text, "A.has_codes() ? rt::rows::Work::kCodes : rt::rows::Work::kLines");
+  check_contains_words(text, "if (A.has_codes()) { rt::row_totals<Combine::kSum>(A, ");
+  check_contains_words(text, "[&](Index i, double total) { u(i) = total; }); rt::weighted_values(A, ");
+  check_contains_words(text, "} else { A.rows(");
+  CHECK(codegen::testing::compiler_says(text) == "");
 }
 
 TEST_CASE("codegen emit stored: one operation does not code columns, nor do products with matrices") {
