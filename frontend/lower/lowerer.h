@@ -22,8 +22,8 @@ namespace tdsl::frontend {
 /// The bindings of a function in one call, or of a lambda.
 struct Closure {
   Instance instance;
-  const FunctionValue* lambda = nullptr;  ///< null for functions with a name
-  std::vector<ir::Type> types = {};       ///< of a lambda's parameters
+  FunctionValue* lambda = nullptr;   ///< null for functions with a name
+  std::vector<ir::Type> types = {};  ///< of a lambda's parameters
 };
 
 /// State of inlining: all calls of functions.
@@ -35,11 +35,10 @@ struct Inlining {
   std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
 };
 
-/// The built-in functions that are written in TDSL, once per call, and their versions for element types.
+/// The built-in functions that are written in TDSL: their files by name, and the functions, once per call.
 struct Prelude {
-  std::optional<std::uint32_t> file;
-  std::deque<ast::Module> modules;
-  std::deque<ast::Function> instances;
+  std::map<std::string, std::uint32_t> files;
+  std::deque<ast::Function> functions;
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the

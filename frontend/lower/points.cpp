@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/lower/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
@@ -143,7 +144,26 @@ void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
     loop.positions.emplace(id, graph.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
 }
 
-/// Lowers the body at one point of the index variables that the arguments mention; the result is a scalar.
+/// Passes the expression to the body as a parameter: what it denotes there.
+Tensor passed(Lowerer& lowerer, PointLoop& loop, const Tensor& t, const std::string& name, const SourceRange& range) {
+  ComputeSpec spec;
+  std::vector<Expr> subscripts;
+  for (const Dim& d : t.shape) {
+    spec.out.push_back(lowerer.graph.new_label(d.extent));
+    spec.type.shape.push_back(d.extent);
+    subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  spec.body = element(t, subscripts);
+  spec.type.scalar = spec.body->type;
+  spec.name = name;
+  spec.range = range;
+  const ValueId value = lowerer.graph.program().new_value(spec.type, spec.name, spec.range);
+  loop.parameters.emplace_back(value, std::move(spec));
+  return lowerer.values.tensor_of(value, name, range);
+}
+
+/// Lowers the body at one point of the index variables that the arguments, and lambdas among them, mention; the result
+/// is a scalar.
 PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                           const ast::Call& call, const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop made;
@@ -153,23 +173,23 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
     // Scalars and constants are passed as they are; tensor elements such as c[0] are evaluated by the caller.
     const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
     if (plain && free_labels(args[k]).empty()) continue;
-    ComputeSpec spec;
-    std::vector<Expr> subscripts;
-    for (const Dim& d : args[k].shape) {
-      spec.out.push_back(lowerer.graph.new_label(d.extent));
-      spec.type.shape.push_back(d.extent);
-      subscripts.push_back(ir::index_ref(spec.out.back()));
-    }
-    spec.body = element(args[k], subscripts);
-    spec.type.scalar = spec.body->type;
-    spec.name = f.parameters[k].name.name;
-    spec.range = call.arguments[k].range;
-    const ValueId value = lowerer.graph.program().new_value(spec.type, spec.name, spec.range);
-    inside.back() = lowerer.values.tensor_of(value, spec.name, spec.range);
-    made.parameters.emplace_back(value, std::move(spec));
+    inside.back() = passed(lowerer, made, args[k], f.parameters[k].name.name, call.arguments[k].range);
   }
-  for (const Tensor& t : args) {
+  const std::vector<Capture> captures = captures_of(lowerer, f);
+  note_bare_uses(lowerer, captures);
+  Recaptured recaptured;
+  for (const Capture& capture : captures) {
+    std::vector<Tensor> values;
+    for (const SymbolRef& symbol : capture.names)
+      values.push_back(passed(lowerer, made, symbol->lazy, symbol->name, symbol->range));
+    recaptured.replace(capture, values);
+  }
+  const auto positions_of = [&](const Tensor& t) {
     for (const std::int32_t id : free_labels(t)) position_of(lowerer.graph, id, made);
+  };
+  for (const Tensor& t : args) positions_of(t);
+  for (const Capture& capture : captures) {
+    for (const SymbolRef& symbol : capture.names) positions_of(symbol->lazy);
   }
   for (const std::int32_t id : drawn_at) position_of(lowerer.graph, id, made);
   const GraphBuilder::SeparateRegion region(lowerer.graph, made.body);
