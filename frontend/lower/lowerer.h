@@ -32,13 +32,8 @@ struct Inlining {
   std::size_t calls = 0;
   std::deque<ast::Function> instances = {};  ///< signatures reduced to the parameters that are values
   std::deque<std::shared_ptr<const ast::Call>> calls_made = {};  ///< calls of instances, which numbers refer to
+  std::deque<ast::Function> built_in = {};                       ///< built-in functions written in TDSL, once per call
   std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
-};
-
-/// The built-in functions that are written in TDSL: their files by name, and the functions, once per call.
-struct Prelude {
-  std::map<std::string, std::uint32_t> files;
-  std::deque<ast::Function> functions;
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the
@@ -78,7 +73,6 @@ struct Lowerer {
   Loops loops{reports, values};
   Names names{reports, frames, options, main_file};
   Declarations declared;
-  Prelude prelude;
   Modules modules{sources, reports, options, main_file};
   Inlining inlining{
       GrowthFinder([this](const ast::Function& f, const std::string& name) { return called_in(f, name); })};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -90,9 +91,9 @@ fn bincount_weighted[T](x: i64[n], k: i64, w: T[n]) -> T[k] {
 ast::Function source_of(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
   const auto* source = std::ranges::find(kSources, name, &BuiltInSource::name);
   TDSL_CHECK(source != kSources.end(), "a function of the prelude");
-  auto& files = lowerer.prelude.files;
-  if (!files.contains(name)) files[name] = lowerer.sources.add("<built in>", source->text);
-  std::optional<ast::Module> parsed = parse_file(lowerer.sources, files.at(name), lowerer.reports.sink(), &range);
+  SourceManager sources;
+  const std::uint32_t file = sources.add("<built in>", source->text);
+  const std::optional<ast::Module> parsed = parse_file(sources, file, lowerer.reports.sink(), &range);
   TDSL_CHECK(parsed && parsed->statements.size() == 1, "a source of the prelude is one function without errors");
   return std::get<ast::Function>(parsed->statements.front()->node);
 }
@@ -101,7 +102,7 @@ ast::Function source_of(Lowerer& lowerer, const std::string& name, const SourceR
 
 Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
                     const SourceRange& range, const std::vector<std::int32_t>& points) {
-  ast::Function& f = lowerer.prelude.functions.emplace_back(source_of(lowerer, name, range));
+  ast::Function& f = lowerer.inlining.built_in.emplace_back(source_of(lowerer, name, range));
   // A name that no program can have.
   f.name.name += " of " + std::string(ir::name_of(args.front().scalar()));
   FunctionEntry& entry = lowerer.declared.functions[f.name.name];
