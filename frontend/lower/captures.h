@@ -8,25 +8,30 @@
 // Lambdas that mention index variables.
 namespace tdsl::frontend {
 
-/// A lambda of a call, and the names around it that denote expressions of index variables.
+/// A lambda of a call, and what it mentions that depends on index variables around it.
 struct Capture {
   FunctionValue* lambda = nullptr;
-  std::vector<SymbolRef> names;
+  std::vector<SymbolRef> names;  ///< denote expressions of index variables
+  /// Elements of tensors at index variables that stay in bounds: `c[i]`.
+  std::vector<const ast::Subscript*> elements;
 };
 
 /// The captures of `f`, a lambda, or of the lambdas that are given to it.
 [[nodiscard]] std::vector<Capture> captures_of(Lowerer& lowerer, const ast::Function& f);
-/// The index variables of the captures range over the dimensions in which they stand bare in the lambdas.
-void note_bare_uses(Lowerer& lowerer, const std::vector<Capture>& captures);
+/// What the names and then the elements of a capture denote outside of the lambda. The index variables of the lambda
+/// range over the dimensions in which they stand bare.
+[[nodiscard]] std::vector<Tensor> values_outside(Lowerer& lowerer, const Capture& capture);
+/// The value that replaces an element in the lambda whose body is being lowered, or null.
+[[nodiscard]] const Tensor* captured_element(const Lowerer& lowerer, const Scope& scope, const ast::Subscript& s);
 
-/// Gives captured names other values for its lifetime.
+/// Gives captured names and elements other values for its lifetime.
 class Recaptured {
  public:
-  Recaptured() = default;
+  explicit Recaptured(Inlining& inlining) : inlining_(inlining), saved_(inlining.elements) {}
   ~Recaptured();
   Recaptured(const Recaptured&) = delete;
   Recaptured& operator=(const Recaptured&) = delete;
-  /// `values`: one per name of the capture.
+  /// `values`: as of `values_outside`.
   void replace(const Capture& capture, const std::vector<Tensor>& values);
 
  private:
@@ -35,6 +40,8 @@ class Recaptured {
     Scope* around;
     std::unique_ptr<Scope> scope;
   };
+  Inlining& inlining_;
+  std::map<const ast::Subscript*, CapturedElement> saved_;
   std::vector<Replaced> replaced_;
 };
 

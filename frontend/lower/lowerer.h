@@ -26,6 +26,12 @@ struct Closure {
   std::vector<ir::Type> types = {};  ///< of a lambda's parameters
 };
 
+/// An element `c[i]` of a tensor around a lambda, in the body that is lowered for one point.
+struct CapturedElement {
+  std::vector<SymbolRef> indices;  ///< what the subscripts denote in that body
+  Tensor value;
+};
+
 /// State of inlining: all calls of functions.
 struct Inlining {
   GrowthFinder growth;
@@ -33,7 +39,8 @@ struct Inlining {
   std::deque<ast::Function> instances = {};  ///< signatures reduced to the parameters that are values
   std::deque<std::shared_ptr<const ast::Call>> calls_made = {};  ///< calls of instances, which numbers refer to
   std::deque<ast::Function> built_in = {};                       ///< built-in functions written in TDSL, once per call
-  std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
+  std::map<const ast::Subscript*, CapturedElement> elements = {};  ///< of lambdas that mention index variables
+  std::map<const ast::Function*, Closure> closures = {};  ///< of instances, and of lambdas while they are called
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the

@@ -175,21 +175,21 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
     if (plain && free_labels(args[k]).empty()) continue;
     inside.back() = passed(lowerer, made, args[k], f.parameters[k].name.name, call.arguments[k].range);
   }
-  const std::vector<Capture> captures = captures_of(lowerer, f);
-  note_bare_uses(lowerer, captures);
-  Recaptured recaptured;
-  for (const Capture& capture : captures) {
-    std::vector<Tensor> values;
-    for (const SymbolRef& symbol : capture.names)
-      values.push_back(passed(lowerer, made, symbol->lazy, symbol->name, symbol->range));
+  std::vector<Tensor> outside = args;
+  Recaptured recaptured(lowerer.inlining);
+  for (const Capture& capture : captures_of(lowerer, f)) {
+    std::vector<Tensor> values = values_outside(lowerer, capture);
+    outside.insert(outside.end(), values.begin(), values.end());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const bool is_name = k < capture.names.size();
+      const std::string name =
+          is_name ? capture.names[k]->name : *bare_name(*capture.elements[k - capture.names.size()]->base);
+      values[k] = passed(lowerer, made, values[k], name, is_name ? capture.names[k]->range : range);
+    }
     recaptured.replace(capture, values);
   }
-  const auto positions_of = [&](const Tensor& t) {
+  for (const Tensor& t : outside) {
     for (const std::int32_t id : free_labels(t)) position_of(lowerer.graph, id, made);
-  };
-  for (const Tensor& t : args) positions_of(t);
-  for (const Capture& capture : captures) {
-    for (const SymbolRef& symbol : capture.names) positions_of(symbol->lazy);
   }
   for (const std::int32_t id : drawn_at) position_of(lowerer.graph, id, made);
   const GraphBuilder::SeparateRegion region(lowerer.graph, made.body);

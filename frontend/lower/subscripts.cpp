@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontend/lower/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/within.h"
@@ -156,6 +157,7 @@ void require_known_rank(Lowerer& lowerer, const ast::Subscript& s, const SourceR
 }  // namespace
 
 Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRange& range) {
+  if (const Tensor* element = captured_element(lowerer, lowerer.names.current(), s)) return *element;
   if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
     lowerer.reports.fail(
         DiagnosticId::kRankMismatch, range,
