@@ -128,7 +128,7 @@ namespace {
 /// The size of a new dimension is that of `dim`, which its index variable subscripts; warns if the variable's range
 /// ends elsewhere. `for i in 1..n - 1` excludes a border deliberately.
 void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const LabelInfo& info, const Dim& dim) {
-  if (!info.written_end) return;
+  if (!info.written_end || info.computed_step) return;
   const auto border = (dim.extent - *info.written_end).constant();
   if (border && (info.from_zero ? *border == 0 : *border >= 0)) return;
   const std::string size = graph.text(dim.extent);
