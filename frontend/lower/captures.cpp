@@ -139,8 +139,8 @@ const Tensor* captured_element(const Lowerer& lowerer, const Scope& scope, const
 }
 
 void Recaptured::replace(const Capture& capture, const std::vector<Tensor>& values) {
+  // A block: the index variables beyond it do not distinguish calls in the lambda.
   auto scope = std::make_unique<Scope>();
-  scope->kind = Scope::Kind::kLambda;
   scope->outer = capture.lambda->scope;
   for (std::size_t k = 0; k < capture.names.size(); ++k) {
     auto symbol = std::make_shared<Symbol>();
