@@ -19,7 +19,7 @@ std::set<std::string> own_names(const FunctionValue& value) {
   return names_of(*value.lambda, [&](const std::string& name) { return value.scope->find(name) != nullptr; });
 }
 
-/// What the item denotes if it is a bare name, else null.
+/// The symbol of an item that is a bare name, else null.
 SymbolRef symbol_of(const Scope& scope, const ast::SubscriptItem& item) {
   const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
   const std::string* name = index == nullptr ? nullptr : bare_name(*index->value);

@@ -8,7 +8,7 @@
 // Lambdas that mention index variables.
 namespace tdsl::frontend {
 
-/// A lambda of a call, and what it mentions that depends on index variables around it.
+/// A lambda of a call, and its uses of index variables around it.
 struct Capture {
   FunctionValue* lambda = nullptr;
   std::vector<SymbolRef> names;  ///< denote expressions of index variables
@@ -18,8 +18,8 @@ struct Capture {
 
 /// The captures of `f`, a lambda, or of the lambdas that are given to it.
 [[nodiscard]] std::vector<Capture> captures_of(Lowerer& lowerer, const ast::Function& f);
-/// What the names and then the elements of a capture denote outside of the lambda. The index variables of the lambda
-/// range over the dimensions in which they stand bare.
+/// The values of the names, then of the elements of a capture outside of the lambda. Notes the dimensions in which
+/// index variables stand bare, so that they range over these.
 [[nodiscard]] std::vector<Tensor> values_outside(Lowerer& lowerer, const Capture& capture);
 /// The value that replaces an element in the lambda whose body is being lowered, or null.
 [[nodiscard]] const Tensor* captured_element(const Lowerer& lowerer, const Scope& scope, const ast::Subscript& s);

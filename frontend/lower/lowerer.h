@@ -28,7 +28,7 @@ struct Closure {
 
 /// An element `c[i]` of a tensor around a lambda, in the body that is lowered for one point.
 struct CapturedElement {
-  std::vector<SymbolRef> indices;  ///< what the subscripts denote in that body
+  std::vector<SymbolRef> indices;  ///< the subscripts' symbols in that body
   Tensor value;
 };
 

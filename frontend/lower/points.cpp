@@ -144,7 +144,7 @@ void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
     loop.positions.emplace(id, graph.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
 }
 
-/// Passes the expression to the body as a parameter: what it denotes there.
+/// Makes the expression a parameter of the body; returns the parameter.
 Tensor passed(Lowerer& lowerer, PointLoop& loop, const Tensor& t, const std::string& name, const SourceRange& range) {
   ComputeSpec spec;
   std::vector<Expr> subscripts;
