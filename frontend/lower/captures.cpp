@@ -60,7 +60,8 @@ bool exists_for_all(Lowerer& lowerer, const FunctionValue& value, const std::set
 }
 
 /// Adds the captures of a lambda and of the functions of its frame that it mentions.
-void collect(Lowerer& lowerer, FunctionValue& value, std::set<FunctionValue*>& seen, std::vector<Capture>& found) {
+void collect_captures(Lowerer& lowerer, FunctionValue& value, std::set<FunctionValue*>& seen,
+                      std::vector<Capture>& found) {
   if (value.lambda == nullptr || !seen.insert(&value).second) return;
   auto& functions = lowerer.frames[value.frame].instance.functions;
   const std::set<std::string> own = own_names(value);
@@ -89,7 +90,7 @@ void collect(Lowerer& lowerer, FunctionValue& value, std::set<FunctionValue*>& s
     if (std::ranges::find(capture.names, symbol) == capture.names.end()) capture.names.push_back(symbol);
   });
   if (!capture.names.empty() || !capture.elements.empty()) found.push_back(std::move(capture));
-  for (FunctionValue* other : mentioned) collect(lowerer, *other, seen, found);
+  for (FunctionValue* other : mentioned) collect_captures(lowerer, *other, seen, found);
 }
 
 }  // namespace
@@ -100,10 +101,11 @@ std::vector<Capture> captures_of(Lowerer& lowerer, const ast::Function& f) {
   if (closure == lowerer.inlining.closures.end()) return found;
   std::set<FunctionValue*> seen;
   if (closure->second.lambda != nullptr) {
-    collect(lowerer, *closure->second.lambda, seen, found);
+    collect_captures(lowerer, *closure->second.lambda, seen, found);
     return found;
   }
-  for (auto& [parameter, argument] : closure->second.instance.functions) collect(lowerer, argument.value, seen, found);
+  for (auto& [parameter, argument] : closure->second.instance.functions)
+    collect_captures(lowerer, argument.value, seen, found);
   return found;
 }
 

@@ -145,7 +145,8 @@ void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
 }
 
 /// Makes the expression a parameter of the body; returns the parameter.
-Tensor passed(Lowerer& lowerer, PointLoop& loop, const Tensor& t, const std::string& name, const SourceRange& range) {
+Tensor as_parameter(Lowerer& lowerer, PointLoop& loop, const Tensor& t, const std::string& name,
+                    const SourceRange& range) {
   ComputeSpec spec;
   std::vector<Expr> subscripts;
   for (const Dim& d : t.shape) {
@@ -173,7 +174,7 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
     // Scalars and constants are passed as they are; tensor elements such as c[0] are evaluated by the caller.
     const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
     if (plain && free_labels(args[k]).empty()) continue;
-    inside.back() = passed(lowerer, made, args[k], f.parameters[k].name.name, call.arguments[k].range);
+    inside.back() = as_parameter(lowerer, made, args[k], f.parameters[k].name.name, call.arguments[k].range);
   }
   std::vector<Tensor> outside = args;
   Recaptured recaptured(lowerer.inlining);
@@ -184,7 +185,7 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
       const bool is_name = k < capture.names.size();
       const std::string name =
           is_name ? capture.names[k]->name : *bare_name(*capture.elements[k - capture.names.size()]->base);
-      values[k] = passed(lowerer, made, values[k], name, is_name ? capture.names[k]->range : range);
+      values[k] = as_parameter(lowerer, made, values[k], name, is_name ? capture.names[k]->range : range);
     }
     recaptured.replace(capture, values);
   }
