@@ -17,6 +17,7 @@ import launch
 PAGE = ROOT / "docs/from_numpy.md"
 ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \|$", re.M)
 TYPES = {"f": "f64", "i": "i64"}
+LIBRARY = ("calculus", "optimise", "linalg", "stats")
 
 
 def rows(text):
@@ -27,6 +28,7 @@ def program(values, lines):
     """The program that computes the right column from inputs with these values."""
     text = [f"input {name}: {TYPES[value.dtype.kind]}[{', '.join(map(str, value.shape))}];" for name, value in values.items()
             if value.ndim]
+    text += [f"import std.{name};" for name in LIBRARY]
     text += [f"let {name} = {value};" for name, value in values.items() if not value.ndim]
     return "\n".join(["import std.random;"] + text + [f"output r{k} = {line};" for k, line in enumerate(lines)]) + "\n"
 

@@ -195,7 +195,7 @@ std::string dimension_slip(const Place& p) {
     const bool call = p.is(Kind::TOK_LEFT_PAREN) && p.before().kind == Kind::TOK_NAME;
     return rule + "; give the value a name first: `let k = " + (call ? p.before().text + "(…)" : "…") + ";`";
   }
-  if (p.is(Kind::TOK_LEFT_BRACKET) && p.before().kind == Kind::TOK_RIGHT_BRACKET && p.could_be("tile"))
+  if (p.is(Kind::TOK_LEFT_BRACKET) && p.before().kind == Kind::TOK_RIGHT_BRACKET && p.could_be("storage"))
     return "unexpected `[`; the sizes stand in one pair of brackets: f64[n, m]";
   return {};
 }

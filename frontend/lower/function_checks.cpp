@@ -94,10 +94,25 @@ bool calls_fit(Reports& reports, const Declarations& declared) {
   return true;
 }
 
-bool check_returns(Reports& reports, const ast::Function& f) {
+namespace {
+
+void check_defaults(Reports& reports, const ast::Function& f) {
+  const ast::FunctionParameter* first = nullptr;
+  for (const ast::FunctionParameter& p : f.parameters) {
+    if (p.default_value) {
+      if (first == nullptr) first = &p;
+    } else if (first != nullptr) {
+      reports.error(DiagnosticId::kBadArgument, p.name.range,
+                    "the parameter `" + p.name.name + "` has no default, so it stands before those that have one",
+                    {{first->name.range, "`" + first->name.name + "` has a default"}});
+      return;
+    }
+  }
+}
+
+void check_returns(Reports& reports, const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  if (block == nullptr) return true;
-  const std::size_t errors = reports.sink().error_count();
+  if (block == nullptr) return;
   bool returns = false;
   bool inner_returns = false;
   for (const ast::StmtPtr& s : block->statements) {
@@ -115,6 +130,14 @@ bool check_returns(Reports& reports, const ast::Function& f) {
   }
   if (!returns && !inner_returns)
     reports.error(DiagnosticId::kMissingReturn, f.name.range, "the body of `" + f.name.name + "` must end in `return`");
+}
+
+}  // namespace
+
+bool check_definition(Reports& reports, const ast::Function& f) {
+  const std::size_t errors = reports.sink().error_count();
+  check_defaults(reports, f);
+  check_returns(reports, f);
   return errors == reports.sink().error_count();
 }
 

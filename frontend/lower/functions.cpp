@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/lower/captures.h"
 #include "frontend/lower/instances.h"
 #include "frontend/lower/points.h"
 #include "frontend/sema/types.h"
@@ -181,6 +182,7 @@ void bind_parameter(Lowerer& lowerer, const ast::FunctionParameter& parameter, c
   }
   const auto [value, type] = fitted(lowerer, parameter.name, *parameter.type, arg, range);
   bind_typed(lowerer, parameter.name, value, type, range);
+  lowerer.names.find_here(name)->any_rank = has_rest(*parameter.type);
 }
 
 /// Binds a parameter without argument to its default, which may mention earlier parameters.
@@ -254,8 +256,9 @@ std::vector<Tensor> lower_return(Lowerer& lowerer, const ast::ExprPtr& value, co
 
 }  // namespace
 
-Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function) {
-  const ir::Type wanted = lower_type(lowerer, type);
+Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function,
+                    const BindDimension& bind) {
+  const ir::Type wanted = lower_type(lowerer, type, bind);
   const Tensor result = lowerer.values.converted_to(t, wanted.scalar, "the result of " + function, t.range);
   lowerer.shapes.require_shape(result, wanted, "the result of " + function, t.range);
   // Like a parameter, a result has the storage of its expression unless the type contains `sparse`.
@@ -345,13 +348,10 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
   const bool is_random = draws(f, called) || has_random_argument(lowerer, f);
   const std::vector<std::int32_t> drawn_at =
       !points.empty() && of_scalars && is_random ? points : std::vector<std::int32_t>();
-  const auto captured = captured_index(lowerer, f);
-  const bool per_element = !drawn_at.empty() || captured || std::ranges::any_of(args, [](const Tensor& t) {
+  const bool captures = !captures_of(lowerer, f).empty();
+  const bool per_element = !drawn_at.empty() || captures || std::ranges::any_of(args, [](const Tensor& t) {
     return !free_labels(t).empty() || depends_on_operands(t);
   });
-  if (captured && runs_statements(f, called))
-    lowerer.reports.unsupported(range, "a lambda that mentions the index variable `" + *captured +
-                                           "`, with statements or given to a function with statements, is");
   if (per_element && runs_statements(f, called)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
   if (!lowerer.guards.empty() && runs_statements(f, called)) {
     // The guard of the call guards its statements: they run only if the value is needed.
@@ -388,9 +388,9 @@ void bind_rest(Lowerer& lowerer, const ast::TypeExpr& written, const Tensor& arg
 std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& written,
                                    const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name;
-  const bool has_rest = std::ranges::any_of(written.dimensions, [](const ast::Dimension& d) { return !d.extent; });
-  if (has_rest) bind_rest(lowerer, written, arg);
-  if (!has_rest && written.dimensions.size() != arg.rank()) {
+  const bool any_rank = has_rest(written);
+  if (any_rank) bind_rest(lowerer, written, arg);
+  if (!any_rank && written.dimensions.size() != arg.rank()) {
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
                          "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
                              ", but the argument is " + lowerer.graph.text(arg) +

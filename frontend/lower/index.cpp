@@ -97,6 +97,7 @@ void bind_computed_range(Lowerer& lowerer, const ast::Identifier& name, const Ex
   info.is_explicit = true;
   info.resolved = true;
   info.written_end = written;
+  info.computed_step = true;
   info.end = count;
   const Expr steps = mul(read(loop.computed_step), ir::index_ref(id, name.range));
   lowerer.names.bind_symbol(name, id, add(read(loop.begin), steps), false);

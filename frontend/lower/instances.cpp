@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -123,7 +122,7 @@ void require_no_recursion(Lowerer& lowerer, const ast::Function& f, const Instan
           DiagnosticId::kRecursion, range,
           "`" + f.name.name + "` calls itself; " +
               (instance.literals.empty() ? "functions cannot recurse" : "a literal parameter must become smaller"));
-    if (++levels >= kMaxLevels)
+    if (++levels > kMaxLevels)
       lowerer.reports.fail(DiagnosticId::kRecursion, range,
                            "`" + f.name.name + "` calls itself more than " + std::to_string(kMaxLevels) + " deep");
   }
@@ -169,6 +168,14 @@ std::optional<bool> decided(const Lowerer& lowerer, const ast::Expr& condition) 
   return value ? std::optional(*value != 0) : std::nullopt;
 }
 
+void bind_instance(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                   const SourceRange& range) {
+  Closure closure;
+  closure.instance.definition = &f;
+  bind_types(lowerer, f, f, args, closure.instance.types, range);
+  lowerer.inlining.closures[&f] = std::move(closure);
+}
+
 std::int64_t literal_argument(Lowerer& lowerer, const Instance& around, const ast::FunctionParameter& parameter,
                               const ast::Expr& e) {
   if (const auto value = constant_of(around.literals, e)) return *value;
@@ -193,7 +200,7 @@ std::vector<ast::FunctionParameter> literal_parameters(const Closure& closure) {
 
 FunctionValue function_value(Lowerer& lowerer, const ast::Expr& e) {
   if (const auto* lambda = std::get_if<ast::Lambda>(&e.node)) {
-    if (!check_returns(lowerer.reports, *lambda->function)) throw Abandoned{};
+    if (!check_definition(lowerer.reports, *lambda->function)) throw Abandoned{};
     return {"fn", lambda->function.get(), &lowerer.names.current(), lowerer.frames.size() - 1};
   }
   const std::string* name = bare_name(e);
@@ -265,7 +272,7 @@ namespace {
 /// Binds the names of a lambda for the duration of its call.
 class EnteredLambda {
  public:
-  EnteredLambda(Lowerer& lowerer, const FunctionValue& value, std::vector<ir::Type> types)
+  EnteredLambda(Lowerer& lowerer, FunctionValue& value, std::vector<ir::Type> types)
       : closures_(lowerer.inlining.closures), function_(value.lambda) {
     const auto outer = closures_.find(function_);
     if (outer != closures_.end()) saved_ = outer->second;
@@ -313,7 +320,7 @@ std::vector<Tensor> call_by_name(Lowerer& lowerer, const std::string& name, cons
 
 std::vector<Tensor> call_argument(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const std::string& name = call.callee.name;
-  const FunctionParameterValue argument = lowerer.frames.back().instance.functions.at(name);
+  FunctionParameterValue argument = lowerer.frames.back().instance.functions.at(name);
   const ast::FunctionType& type = *argument.type;
   const std::size_t count = type.parameters.size();
   const std::vector<Tensor> given = positional(lowerer, call, count, count, range);
@@ -346,8 +353,19 @@ std::vector<Tensor> call_argument(Lowerer& lowerer, const ast::Call& call, const
                          "`" + name + "` returns " + counted(type.results.size(), "value") +
                              ", but this function gives " + std::to_string(results.size()),
                          {{type.range, "declared here"}});
-  for (std::size_t k = 0; k < results.size(); ++k)
-    results[k] = check_result(lowerer, results[k], type.results[k], "`" + name + "`");
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const auto bind = [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
+      if (results[k].rank() != type.results[k].dimensions.size())
+        lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                             "`" + name + "` returns a tensor with " +
+                                 counted(type.results[k].dimensions.size(), "dimension") +
+                                 ", but this function gives " + lowerer.graph.text(results[k]),
+                             {{type.range, "declared here"}});
+      lowerer.dimensions()[dimension.name] = {results[k].shape[d].extent, dimension.range, true};
+      return results[k].shape[d].extent;
+    };
+    results[k] = check_result(lowerer, results[k], type.results[k], "`" + name + "`", bind);
+  }
   return results;
 }
 
@@ -362,43 +380,6 @@ bool has_random_argument(const Lowerer& lowerer, const ast::Function& f) {
     const bool built_in = value.name == "random" || value.name == "randn" || draws_integers(value.name);
     return function != nullptr ? draws(*function, called) : built_in;
   });
-}
-
-namespace {
-
-/// A name for an expression of index variables that the function mentions, itself or in a lambda that it is given.
-std::optional<std::string> captured_by(const Lowerer& lowerer, const FunctionValue& value) {
-  if (value.lambda == nullptr) return std::nullopt;
-  const auto& functions = lowerer.frames[value.frame].instance.functions;
-  const std::set<std::string> own =
-      names_of(*value.lambda, [&](const std::string& name) { return value.scope->find(name) != nullptr; });
-  std::optional<std::string> captured;
-  for_each_expr(*value.lambda, [&](const ast::Expr& e) {
-    const auto* call = std::get_if<ast::Call>(&e.node);
-    const std::string* name = call == nullptr ? bare_name(e) : &call->callee.name;
-    if (captured || name == nullptr || own.contains(*name)) return;
-    if (const auto passed = functions.find(*name); passed != functions.end()) {
-      captured = captured_by(lowerer, passed->second.value);
-      return;
-    }
-    const SymbolRef symbol = value.scope->find(*name);
-    const bool is_expression =
-        symbol && (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline);
-    if (is_expression && !free_labels(symbol->lazy).empty()) captured = *name;
-  });
-  return captured;
-}
-
-}  // namespace
-
-std::optional<std::string> captured_index(const Lowerer& lowerer, const ast::Function& f) {
-  const auto closure = lowerer.inlining.closures.find(&f);
-  if (closure == lowerer.inlining.closures.end()) return std::nullopt;
-  if (closure->second.lambda != nullptr) return captured_by(lowerer, *closure->second.lambda);
-  for (const auto& [parameter, argument] : closure->second.instance.functions) {
-    if (auto captured = captured_by(lowerer, argument.value)) return captured;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tdsl::frontend

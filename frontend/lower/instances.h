@@ -21,6 +21,8 @@ struct InstantiatedCall {
 /// Matches arguments with parameters, and binds types, functions and literals. Reports errors and recursion.
 [[nodiscard]] InstantiatedCall instantiate(Lowerer& lowerer, const ast::Function& f, const ast::Call& call,
                                            const SourceRange& range);
+/// Binds the type parameters of a function whose parameters are all values, for calls with these arguments.
+void bind_instance(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args, const SourceRange& range);
 /// The function that an argument denotes: a lambda, or a name.
 [[nodiscard]] FunctionValue function_value(Lowerer& lowerer, const ast::Expr& e);
 /// The value of the argument of a literal parameter: a constant expression of literals and literal parameters.
@@ -33,7 +35,5 @@ void bind_literal(Lowerer& lowerer, const ast::Identifier& name, std::int64_t va
 [[nodiscard]] std::vector<Tensor> call_argument(Lowerer& lowerer, const ast::Call& call, const SourceRange& range);
 /// True if a function that `f` is given draws random numbers.
 [[nodiscard]] bool has_random_argument(const Lowerer& lowerer, const ast::Function& f);
-/// A name for an expression of index variables that `f`, a lambda, or a lambda given to `f` mentions.
-[[nodiscard]] std::optional<std::string> captured_index(const Lowerer& lowerer, const ast::Function& f);
 
 }  // namespace tdsl::frontend

@@ -22,8 +22,14 @@ namespace tdsl::frontend {
 /// The bindings of a function in one call, or of a lambda.
 struct Closure {
   Instance instance;
-  const FunctionValue* lambda = nullptr;  ///< null for functions with a name
-  std::vector<ir::Type> types = {};       ///< of a lambda's parameters
+  FunctionValue* lambda = nullptr;   ///< null for functions with a name
+  std::vector<ir::Type> types = {};  ///< of a lambda's parameters
+};
+
+/// An element `c[i]` of a tensor around a lambda, in the body that is lowered for one point.
+struct CapturedElement {
+  std::vector<SymbolRef> indices;  ///< the subscripts' symbols in that body
+  Tensor value;
 };
 
 /// State of inlining: all calls of functions.
@@ -32,14 +38,9 @@ struct Inlining {
   std::size_t calls = 0;
   std::deque<ast::Function> instances = {};  ///< signatures reduced to the parameters that are values
   std::deque<std::shared_ptr<const ast::Call>> calls_made = {};  ///< calls of instances, which numbers refer to
-  std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
-};
-
-/// The built-in functions that are written in TDSL, once per call, and their versions for element types.
-struct Prelude {
-  std::optional<std::uint32_t> file;
-  std::deque<ast::Module> modules;
-  std::deque<ast::Function> instances;
+  std::deque<ast::Function> built_in = {};                       ///< built-in functions written in TDSL, once per call
+  std::map<const ast::Subscript*, CapturedElement> elements = {};  ///< of lambdas that mention index variables
+  std::map<const ast::Function*, Closure> closures = {};  ///< of instances, and of lambdas while they are called
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the
@@ -78,7 +79,6 @@ struct Lowerer {
   Loops loops{reports, values};
   Names names{reports, frames, options, main_file};
   Declarations declared;
-  Prelude prelude;
   Modules modules{sources, reports, options, main_file};
   Inlining inlining{
       GrowthFinder([this](const ast::Function& f, const std::string& name) { return called_in(f, name); })};

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/lower/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
@@ -153,7 +154,27 @@ void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
     loop.positions.emplace(id, graph.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
 }
 
-/// Lowers the body at one point of the index variables that the arguments mention; the result is a scalar.
+/// Makes the expression a parameter of the body; returns the parameter.
+Tensor as_parameter(Lowerer& lowerer, PointLoop& loop, const Tensor& t, const std::string& name,
+                    const SourceRange& range) {
+  ComputeSpec spec;
+  std::vector<Expr> subscripts;
+  for (const Dim& d : t.shape) {
+    spec.out.push_back(lowerer.graph.new_label(d.extent));
+    spec.type.shape.push_back(d.extent);
+    subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  spec.body = element(t, subscripts);
+  spec.type.scalar = spec.body->type;
+  spec.name = name;
+  spec.range = range;
+  const ValueId value = lowerer.graph.program().new_value(spec.type, spec.name, spec.range);
+  loop.parameters.emplace_back(value, std::move(spec));
+  return lowerer.values.tensor_of(value, name, range);
+}
+
+/// Lowers the body at one point of the index variables that the arguments, and lambdas among them, mention; the result
+/// is a scalar.
 PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                           const ast::Call& call, const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop made;
@@ -163,22 +184,22 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
     // Scalars and constants are passed as they are; tensor elements such as c[0] are evaluated by the caller.
     const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
     if (plain && free_labels(args[k]).empty()) continue;
-    ComputeSpec spec;
-    std::vector<Expr> subscripts;
-    for (const Dim& d : args[k].shape) {
-      spec.out.push_back(lowerer.graph.new_label(d.extent));
-      spec.type.shape.push_back(d.extent);
-      subscripts.push_back(ir::index_ref(spec.out.back()));
-    }
-    spec.body = element(args[k], subscripts);
-    spec.type.scalar = spec.body->type;
-    spec.name = f.parameters[k].name.name;
-    spec.range = call.arguments[k].range;
-    const ValueId value = lowerer.graph.program().new_value(spec.type, spec.name, spec.range);
-    inside.back() = lowerer.values.tensor_of(value, spec.name, spec.range);
-    made.parameters.emplace_back(value, std::move(spec));
+    inside.back() = as_parameter(lowerer, made, args[k], f.parameters[k].name.name, call.arguments[k].range);
   }
-  for (const Tensor& t : args) {
+  std::vector<Tensor> outside = args;
+  Recaptured recaptured(lowerer.inlining);
+  for (const Capture& capture : captures_of(lowerer, f)) {
+    std::vector<Tensor> values = values_outside(lowerer, capture);
+    outside.insert(outside.end(), values.begin(), values.end());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const bool is_name = k < capture.names.size();
+      const std::string name =
+          is_name ? capture.names[k]->name : *bare_name(*capture.elements[k - capture.names.size()]->base);
+      values[k] = as_parameter(lowerer, made, values[k], name, is_name ? capture.names[k]->range : range);
+    }
+    recaptured.replace(capture, values);
+  }
+  for (const Tensor& t : outside) {
     for (const std::int32_t id : free_labels(t)) position_of(lowerer.graph, id, made);
   }
   for (const std::int32_t id : drawn_at) position_of(lowerer.graph, id, made);

@@ -9,9 +9,8 @@
 
 namespace tdsl::frontend {
 
-/// Calls the function of the prelude of that name. Parameters and results of type f64 take the type `number` instead.
-/// With `points`, the arguments may depend on these index variables.
-Tensor call_prelude(Lowerer& lowerer, const std::string& name, ir::Scalar number, const std::vector<Tensor>& args,
+/// Calls the function of the prelude of that name. With `points`, the arguments may depend on these index variables.
+Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
                     const ir::SourceRange& range, const std::vector<std::int32_t>& points = {});
 
 }  // namespace tdsl::frontend

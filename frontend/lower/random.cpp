@@ -167,7 +167,7 @@ Tensor call_permutation(Lowerer& lowerer, const ast::Call& call, const SourceRan
   Tensor t = by_index(lowerer, std::move(shape), range, [](const Expr& index) { return index; });
   std::vector<Tensor> args = {scalar_tensor(t.body), count, network};
   for (Tensor& a : args) a.range = range;
-  t.body = call_prelude(lowerer, "permutation", Scalar::kI64, args, range, t.labels).body;
+  t.body = call_prelude(lowerer, "permutation", args, range, t.labels).body;
   lowerer.graph.flush();
   return t;
 }

@@ -364,7 +364,7 @@ void dispatch(Lowerer& lowerer, const ast::Stmt& s) {
       [&](const ast::Print& p) { lower_print(lowerer, p, s.range); },
       [&](const ast::Assert& a) { lower_assert(lowerer, a, s.range); },
       [&](const ast::Return&) {
-        // check_returns has reported misplaced returns in functions.
+        // check_definition has reported misplaced returns in functions.
         lowerer.reports.fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
       },
       [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});

@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include "frontend/lower/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/within.h"
 #include "runtime/size.h"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -132,15 +134,37 @@ Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& 
   return result;
 }
 
+/// Reports index notation on a parameter of any rank, `T[...]`.
+void require_known_rank(Lowerer& lowerer, const ast::Subscript& s, const SourceRange& range) {
+  const std::string* base = bare_name(*s.base);
+  const SymbolRef parameter = base == nullptr ? nullptr : lowerer.names.find(*base);
+  if (!parameter || !parameter->any_rank) return;
+  const auto look = [&](const ast::Expr& part) {
+    const std::string* name = bare_name(part);
+    const SymbolRef symbol = name == nullptr ? nullptr : lowerer.names.find(*name);
+    if (symbol && symbol->kind == Symbol::Kind::kIndex)
+      lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                           "`" + *base +
+                               "` has any rank, `...`, so index notation cannot subscript it; name its "
+                               "dimensions, or write whole-tensor expressions",
+                           {{parameter->range, "declared here"}});
+  };
+  for (const ast::SubscriptItem& item : s.items) {
+    if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) for_each_expr(*index->value, look);
+  }
+}
+
 }  // namespace
 
 Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRange& range) {
+  if (const Tensor* element = captured_element(lowerer, lowerer.names.current(), s)) return *element;
   if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
     lowerer.reports.fail(
         DiagnosticId::kRankMismatch, range,
         "subscripts stand in one pair of brackets: " + lowerer.reports.source_text(inner->base->range) + "[" +
             lowerer.reports.source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
             lowerer.reports.source_text(s.items.front().range.to(s.items.back().range)) + "]");
+  require_known_rank(lowerer, s, range);
   const Tensor base = lower_plain(lowerer, *s.base);
   const std::string text = lowerer.reports.source_text(s.base->range);
   const std::vector<ast::SubscriptItem> items =
@@ -168,6 +192,8 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
     result.shape.push_back({part.extent, "the slice of " + dim.what, item.range});
     subscripts.push_back(position_in(lowerer.graph, part, result.labels.back()));
   }
+  if (result.rank() > rt::kMaxRank)
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   if (result.rank() != 0 && index_place != nullptr) {
     lowerer.reports.fail(DiagnosticId::kSliceInIndex, *index_place,
                          "an index variable cannot stand beside a slice; subscript every dimension with an index");

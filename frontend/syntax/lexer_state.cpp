@@ -338,7 +338,8 @@ TokenizedFile tokenize(const SourceManager& sources, std::uint32_t file, Diagnos
 }
 
 bool is_reserved_word(const Token& token) {
-  const bool contextual = token.kind == Kind::TOK_BY || token.kind == Kind::TOK_OUT || token.kind == Kind::TOK_KERNEL;
+  const bool contextual = token.kind == Kind::TOK_BY || token.kind == Kind::TOK_OUT || token.kind == Kind::TOK_KERNEL ||
+                          token.kind == Kind::TOK_TILE;
   return !contextual && keywords().contains(token.text) && token.kind != Kind::TOK_STRING;
 }
 

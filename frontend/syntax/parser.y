@@ -60,10 +60,10 @@ List append(List list, Item item) {
 
 %token END 0 "the end of the file"
 %token <std::string> NAME "a name" INTEGER "an integer" FLOAT "a number" STRING "a string" TYPE "a type"
-%token <std::string> BY "by" OUT "out" KERNEL "kernel" LITERAL "literal"
+%token <std::string> BY "by" OUT "out" KERNEL "kernel" TILE "tile" LITERAL "literal"
 %token LET "let" VAR "var" PARAM "param" INPUT "input" OUTPUT "output" IMPORT "import"
        FN "fn" RETURN "return" MONOID "monoid"
-       EXTERN "extern" STORAGE "storage" TILE "tile" FOR "for" IN "in" WHILE "while" IF "if" THEN "then" ELSE "else"
+       EXTERN "extern" STORAGE "storage" FOR "for" IN "in" WHILE "while" IF "if" THEN "then" ELSE "else"
        WHERE "where" SPARSE "sparse" TRUE "true" FALSE "false" INF "inf" NAN "nan"
 %token PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%" AT "@" POWER "**" NOT "!" QUOTE "'"
        EQUAL "==" NOT_EQUAL "!=" LESS "<" LESS_EQUAL "<=" GREATER ">" GREATER_EQUAL ">=" AND "&&" OR "||"
@@ -195,6 +195,7 @@ identifier:
 | BY                                              { $$ = {$1, @1}; }
 | OUT                                             { $$ = {$1, @1}; }
 | KERNEL                                          { $$ = {$1, @1}; }
+| TILE                                            { $$ = {$1, @1}; }
 ;
 
 identifiers:
@@ -392,7 +393,6 @@ primary:
 | TYPE "(" arguments ")"                          { $$ = BUILD.cast($1, $3, @$); }
 | "where" "(" arguments ")"                       { $$ = BUILD.call({"where", @1}, $3, @$); }
 | "sparse" "(" arguments ")"                      { $$ = BUILD.call({"sparse", @1}, $3, @$); }
-| "tile" "(" arguments ")"                        { $$ = BUILD.call({"tile", @1}, $3, @$); }
 | "[" exprs "]"                                   { $$ = BUILD.array($2, @$); }
 | "[" "]"                                         { $$ = BUILD.array({}, @$); }
 ;

@@ -729,6 +729,20 @@ class Facts(RelationFacts):
             if result.code != 0 or lines >= limit:
                 raise Failed(f"{program}: {lines} lines, where fewer than {limit} are wanted" if result.code == 0 else str(result))
 
+    # Functions of the library that a program does not call leave no trace but the names of their files.
+    def test_unused_functions_cost_nothing(self):
+        text = (ROOT / "samples" / "two_layer_network.tdsl").read_text()
+        path = self.work / "two_layer_network.tdsl"
+        emitted = []
+        for imports in ("", "".join(f"import std.{name};\n" for name in ("calculus", "linalg", "nn", "ode", "optimise", "signal", "solvers", "stats"))):
+            path.write_text(text + imports)
+            result = launch.run([self.tdslc, "emit", path], self.options.limit)
+            emitted.append(re.sub(r"(?m)^ *info\.file\(.*\n", "", result.out))
+            if result.code != 0 or len(emitted[-1]) < 1000:
+                raise Failed(f"emit: {result}")
+        if emitted[0] != emitted[1]:
+            raise Failed("imported functions change the emitted program")
+
     # Recorded regions of samples: loops by two iterations, both directions of data-dependent branches. The other files
     # of a sample derive from its first line.
     def test_regions_of_samples(self):

@@ -33,6 +33,7 @@ struct LabelInfo {
   ir::Expr upper;
   bool from_zero = false;                 ///< the explicit range starts at 0
   std::optional<ir::Extent> written_end;  ///< of an explicit range: one past the largest value
+  bool computed_step = false;             ///< of an explicit range: known at run time only
   std::vector<BareUse> bare_uses;
 };
 

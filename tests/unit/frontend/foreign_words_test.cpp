@@ -213,7 +213,7 @@ TEST_CASE("a tensor that subscripts the left side is in scope") {
 
 TEST_CASE("a reserved word that is declared as a name is one error, wherever it is used") {
   const std::string reserved = "is a reserved word and cannot be used as a name";
-  check_hint("param tile: i64 = 3;\nprint(tile);", "7", "`tile` " + reserved);
+  check_hint("param then: i64 = 3;\nprint(then);", "7", "`then` " + reserved);
   check_hint("let in = 3;\nfor i in 0..3 { print(in + i); }\nlet y = in * 2;", "5", "`in` " + reserved);
   check_hint("var where = 3;\nwhere = 4;\nprint(where, where(c, x, x));", "5", "`where` " + reserved);
   check_hint("let (a, in) = svd(A);\nprint(in);", "9", "`in` " + reserved);

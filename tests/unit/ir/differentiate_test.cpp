@@ -265,6 +265,8 @@ TEST_CASE("grad: functions, params and intermediate values") {
 TEST_CASE("grad: routines") {
   check_text("let loss = sum(cumsum(x) * y * cumsum(x));");
   check_text("let C = cumsum(A, axis=0); let loss = sum(C * A);");
+  check_text("let C = cumprod(A, axis=1); let loss = sum(C * C * A) + sum(cumprod(x) * y);");
+  check_text("let loss = sum(cummax(x) * y * y) + sum(cummin(A, axis=0) ** 3) + sum(cummax(A));");
   check_text("let s = sort(x * y); let w = iota(n); let loss = sum(s * s * f64(w));");
   check_text("let S = sort(A, axis=0); let loss = sum[i, j](S[i, j] ** 2 * x[i]);");
   check_text("let (v, q) = topk(x, 2); let loss = v[0] * sum(v) + y[0] * f64(q[0]);");
