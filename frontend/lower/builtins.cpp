@@ -1,5 +1,8 @@
 #include "frontend/lower/builtins.h"
 
+#include <set>
+#include <string>
+
 namespace tdsl::frontend {
 
 namespace {
@@ -150,7 +153,9 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right";
+  static const std::set<std::string> words = {"pi",       "newaxis", "left",    "right",
+                                              "periodic", "edge",    "reflect", "symmetric"};
+  return words.contains(name);
 }
 
 }  // namespace tdsl::frontend

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/analysis/combined.h"
+#include "ir/differentiate/around_boundaries.h"
 #include "ir/differentiate/expr.h"
 #include "ir/differentiate/place.h"
 #include "ir/graph/computes.h"
@@ -134,7 +135,9 @@ class ComputeAdjoint {
     const Expr own = stored ? read(type_.scalar, result_, position()) : Expr();
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
                               [this](const Expr& value, const Expr& condition) { return share(value, condition); });
-    for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) contribute(p);
+    for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) {
+      for (const Partial& part : at_affine_places(p, labels_, facts_)) contribute(part);
+    }
   }
 
   /// The derivative of the reduction with respect to its body at one point, times `upstream`, the derivative of its

@@ -107,6 +107,9 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
     case BinaryOp::kMod: return scalar::mod(a, b, faults);
     case BinaryOp::kMin: return scalar::min(a, b);
     case BinaryOp::kMax: return scalar::max(a, b);
+    case BinaryOp::kEdge: return scalar::edge(a, b);
+    case BinaryOp::kReflect: return scalar::reflect(a, b);
+    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
     default: break;
   }
   TDSL_CHECK(false, "this operator gives no integer");

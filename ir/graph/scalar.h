@@ -75,7 +75,8 @@ enum class UnaryOp : std::uint8_t {
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
 /// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. In a product an absent factor wins
 /// against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where either is, kAbsentDiv where the
-/// numerator is; elsewhere they equal kMul and kDiv.
+/// numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect and kSymmetric lead an integer position `left`
+/// back into 0 .. right - 1; for a dimension without elements they give a place outside of it.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,
@@ -100,9 +101,12 @@ enum class BinaryOp : std::uint8_t {
   kAbsentMul,
   kMutualMul,
   kAbsentDiv,
+  kEdge,
+  kReflect,
+  kSymmetric,
 };
 constexpr UnaryOp kLastUnaryOp = UnaryOp::kDense;
-constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
+constexpr BinaryOp kLastBinaryOp = BinaryOp::kSymmetric;
 
 /// The text form's name: "neg", "add", "lt".
 [[nodiscard]] std::string_view name_of(UnaryOp op);
@@ -118,6 +122,8 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 [[nodiscard]] constexpr bool is_rounding(UnaryOp op) { return op >= UnaryOp::kFloor && op <= UnaryOp::kRound; }
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
+/// kEdge, kReflect and kSymmetric.
+[[nodiscard]] constexpr bool is_boundary(BinaryOp op) { return op >= BinaryOp::kEdge; }
 /// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
 /// first.
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {
