@@ -205,9 +205,9 @@ Expr LoopNestBuilder::place_at_boundary(const Expr& subscript, const ir::Boundar
   if (!inside) return of_nest(b.x);
   if (const Expr known = named_neighbour(subscript)) return known;
   const Expr x = of_nest(b.x);
-  const Expr led_back = ir::binary(b.op, x, of_nest(b.n));
+  const Expr image = ir::binary(b.op, x, of_nest(b.n));
   const ValueId made = local("place", ir::Scalar::kI64);
-  add(nest::Let{made, ir::select(of_nest(inside), x, led_back)});
+  add(nest::Let{made, ir::select(of_nest(inside), x, image)});
   neighbours_.emplace_back(subscript, made);
   return local_read(made);
 }

@@ -158,7 +158,7 @@ class AccessFinder {
     found_.emplace_back(e.id(), std::move(access));
   }
 
-  /// The positions and the places that those outside lead to, which are near the ends of the dimension.
+  /// The positions and the images of those outside, which are near the ends of the dimension.
   SymbolicDim near(const ir::Boundary& b) {
     const auto below = b.below.constant();
     const auto above = b.above.constant();
@@ -166,7 +166,7 @@ class AccessFinder {
     if (std::max(*below, *above) > ir::kMostDistance) return whole_dim();
     const Extent& c = b.position.constant;
     return {b.position.terms,
-            {c - Extent(ir::farthest_place(b.op, *above)), c + Extent(ir::farthest_place(b.op, *below) + 1)}};
+            {c - Extent(ir::farthest_image(b.op, *above)), c + Extent(ir::farthest_image(b.op, *below) + 1)}};
   }
   /// The same for distances that are known when the program starts; the whole dimension for very large ones.
   SymbolicDim near_at_start(const ir::Boundary& b) {

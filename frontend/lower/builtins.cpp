@@ -1,8 +1,5 @@
 #include "frontend/lower/builtins.h"
 
-#include <set>
-#include <string>
-
 namespace tdsl::frontend {
 
 namespace {
@@ -153,9 +150,8 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  static const std::set<std::string> words = {"pi",       "newaxis", "left",    "right",
-                                              "periodic", "edge",    "reflect", "symmetric"};
-  return words.contains(name);
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
+         name == "edge" || name == "reflect" || name == "symmetric";
 }
 
 }  // namespace tdsl::frontend

@@ -15,7 +15,7 @@ namespace tdsl::frontend {
 
 namespace {
 
-/// What is read outside of a dimension: the place of the dimension that an operator leads to, or else a value.
+/// The boundary of a dimension: the operator that maps positions outside into it, or else a value.
 struct Outside {
   std::optional<BinaryOp> back;
   Tensor value;
@@ -84,7 +84,7 @@ std::vector<Outside> outsides(Lowerer& lowerer, const ast::Call& call, std::size
 Tensor call_pad(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   if (call.arguments.size() < 2)
     lowerer.reports.fail(DiagnosticId::kBadArgument, range,
-                         "pad takes a tensor and what is read outside: pad(A, 0.0), pad(A, periodic)");
+                         "pad takes a tensor and its boundary, a value or a word: pad(A, 0.0), pad(A, periodic)");
   Tensor result = lower(lowerer, *call.arguments[0].value);
   const std::vector<Outside> given = outsides(lowerer, call, result.rank(), range);
   const auto outside = [&](std::size_t d) -> const Outside& { return given[given.size() == 1 ? 0 : d]; };

@@ -9,7 +9,8 @@ std::optional<Boundary> boundary_of(const Expr& e, const std::vector<Label>& lab
   if (b == nullptr || !is_boundary(b->op)) return std::nullopt;
   auto position = affine_of(b->left, hoist);
   const auto size = position ? affine_of(b->right, hoist) : std::nullopt;
-  if (!size || !size->terms.empty()) return std::nullopt;
+  // Without labels, the image is one value, computed ahead.
+  if (!size || !size->terms.empty() || position->terms.empty()) return std::nullopt;
   const auto hull = hull_of(*position, labels);
   if (!hull) return std::nullopt;
   const Extent above = hull->high - size->constant + Extent(1);
@@ -26,7 +27,7 @@ Expr is_inside(const Boundary& b) {
   return inside;
 }
 
-std::int64_t farthest_place(BinaryOp op, std::int64_t distance) {
+std::int64_t farthest_image(BinaryOp op, std::int64_t distance) {
   if (distance <= 0) return 0;
   return op == BinaryOp::kEdge ? distance : op == BinaryOp::kReflect ? 2 * distance : 2 * distance - 1;
 }

@@ -8,8 +8,8 @@
 
 namespace tdsl::ir {
 
-/// A subscript that `pad` leads back into its dimension: `edge(x, n)`, `reflect(x, n)`, `symmetric(x, n)` for an affine
-/// position x whose range is known.
+/// A subscript that `pad` clamps or mirrors into its dimension: `edge(x, n)`, `reflect(x, n)`, `symmetric(x, n)` for an
+/// affine position x of known range.
 struct Boundary {
   BinaryOp op = BinaryOp::kEdge;
   Affine position;
@@ -29,9 +29,8 @@ struct Boundary {
 /// True where x is a place of the dimension; null if it always is.
 [[nodiscard]] Expr is_inside(const Boundary& b);
 
-/// The most by which the place that is read exceeds a position `distance` below 0, in any dimension with elements; the
-/// same downwards for a position above.
-[[nodiscard]] std::int64_t farthest_place(BinaryOp op, std::int64_t distance);
+/// The largest distance of a position `distance` outside to its image, in any dimension with elements.
+[[nodiscard]] std::int64_t farthest_image(BinaryOp op, std::int64_t distance);
 /// Distances up to this one have bounds.
 constexpr std::int64_t kMostDistance = std::int64_t{1} << 31;
 

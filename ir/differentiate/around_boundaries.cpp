@@ -38,7 +38,7 @@ class Pieces {
   /// The position `distance` places outside. Its place differs from it by one number in all dimensions but the
   /// shortest, which are listed.
   void outside(std::int64_t distance, bool below) {
-    const std::int64_t usual = (below ? 1 : -1) * farthest_place(boundary_.op, distance);
+    const std::int64_t usual = (below ? 1 : -1) * farthest_image(boundary_.op, distance);
     const Expr end = below ? constant_i64(0) : boundary_.n;
     const Expr position = index_sum(end, constant_i64(below ? -distance : distance - 1));
     const Expr here = binary(BinaryOp::kEq, boundary_.x, position);

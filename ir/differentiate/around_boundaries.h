@@ -8,8 +8,8 @@
 
 namespace tdsl::ir {
 
-/// The partial of a read whose position leads back into a dimension, as partials at affine subscripts, each under the
-/// condition that selects its points, so that the adjoint of a stencil is a stencil:
+/// The partial of a read at a clamped or mirrored position as partials at affine subscripts, each under the condition
+/// that selects its points, so that the adjoint of a stencil is a stencil:
 ///
 ///     x[edge(i - 1, n)]   becomes   x[i - 1] where i - 1 >= 0   and   x[i] where i - 1 == -1
 ///

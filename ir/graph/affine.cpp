@@ -230,7 +230,7 @@ std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist) {
 bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist) {
   const Expr& e = read.subscripts[d];
   if (affine_of(e, hoist) || quotient_of(e, hoist)) return false;
-  // A position that is led back stays near itself.
+  // The image of a position is near the position.
   const auto* b = std::get_if<Binary>(&e->op);
   if (b != nullptr && is_boundary(b->op)) {
     const auto position = affine_of(b->left, hoist);

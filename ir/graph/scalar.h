@@ -75,8 +75,8 @@ enum class UnaryOp : std::uint8_t {
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
 /// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. In a product an absent factor wins
 /// against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where either is, kAbsentDiv where the
-/// numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect and kSymmetric lead an integer position `left`
-/// back into 0 .. right - 1; for a dimension without elements they give a place outside of it.
+/// numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect and kSymmetric map an integer position `left`
+/// into 0 .. right - 1: the nearest, or mirrored at or beside the ends; with `right` = 0 the image lies outside.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,

@@ -9,8 +9,8 @@
 // The conditions prove that each read is in bounds where it is evaluated. A constant other than 1 and -1 is reduced to
 // 0 .. n - 1 first, by a separate scalar.
 //
-// A read at a position that leads back into its dimension (`edge`, `reflect`, `symmetric`) becomes a choice between the
-// position itself and the place that it leads to, so that loops over the interior read at affine subscripts:
+// A read at a clamped or mirrored position (`edge`, `reflect`, `symmetric`) becomes a choice between the position
+// itself and its image in the dimension, so that loops over the interior read at affine subscripts:
 //
 //     compute [i in 0..%0] (%1[edge(sub(i, 1), %0)])
 // becomes
@@ -43,7 +43,7 @@ class BoundaryReads {
               : rewrite(e, [this](const Expr& x) { return std::holds_alternative<Read>(x->op) ? choice(x, 0) : x; });
   }
   [[nodiscard]] bool wraps() const { return wraps_; }
-  [[nodiscard]] bool leads_back() const { return led_back_; }
+  [[nodiscard]] bool mirrors() const { return mirrors_; }
 
  private:
   /// Chooses between the affine subscripts of dimension `d` and later dimensions.
@@ -68,7 +68,7 @@ class BoundaryReads {
   }
 
   Expr places(const Expr& e, std::size_t d, const Boundary& b) {
-    led_back_ = true;
+    mirrors_ = true;
     const Expr inside = is_inside(b);
     const Expr affine = at(e, d, b.x);
     return inside ? select(inside, affine, choice(e, d + 1)) : affine;
@@ -106,7 +106,7 @@ class BoundaryReads {
   std::vector<Label> labels_;
   std::vector<std::pair<Expr, Expr>> turns_;
   bool wraps_ = false;
-  bool led_back_ = false;
+  bool mirrors_ = false;
 };
 
 }  // namespace
@@ -118,8 +118,7 @@ Program boundary_reads(const Program& program, PassContext& context) {
     rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });
     if (reads.wraps())
       context.applied(one.node().range, "a subscript that wraps around is a choice between two places");
-    if (reads.leads_back())
-      context.applied(one.node().range, "a subscript that leads back into its dimension is affine inside of it");
+    if (reads.mirrors()) context.applied(one.node().range, "a clamped or mirrored subscript is affine in the interior");
   });
 }
 

@@ -37,7 +37,7 @@ std::int64_t trips(const Label& l) {
   return __builtin_sub_overflow(*end, *begin, &points) ? kMostTerms + 1 : std::min(points, kMostTerms + 1);
 }
 
-bool leads_back(const Expr& e) {
+bool wraps_around(const Expr& e) {
   const auto* b = std::get_if<Binary>(&e->op);
   return b != nullptr && (b->op == BinaryOp::kMod || b->op == BinaryOp::kRem || is_boundary(b->op));
 }
@@ -76,7 +76,7 @@ class Stencil {
       for (const std::int32_t label : labels) {
         if (label < outs_ || trips(reduce(label)) == 0) continue;
         beside_.insert(label);
-        wraps_ = wraps_ || leads_back(subscript);
+        wraps_ = wraps_ || wraps_around(subscript);
       }
     }
   }

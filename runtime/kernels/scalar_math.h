@@ -161,8 +161,8 @@ template <Integer T>
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
 }
 
-/// The place in 0 .. n - 1 where a padded dimension reads for position `a`: the nearest place; `a` mirrored at the
-/// first and last element; mirrored beside them. With n = 0 a place outside of the dimension.
+/// The image of position `a` in 0 .. n - 1: the nearest element; mirrored at the first and last element; mirrored
+/// between these and their neighbors outside. With n = 0 the image lies outside, too.
 template <Integer T>
 [[nodiscard]] constexpr T edge(T a, T n) {
   return a < 0 ? T{0} : a < n ? a : static_cast<T>(n - 1);

@@ -18,7 +18,7 @@ OUTSIDE = ("0.0", "periodic", "edge", "reflect", "symmetric", "periodic, edge")
 class BoundaryFacts:
     """A part of Facts in facts.py."""
 
-    # Per step, four ranks receive two rows or what the sides of their blocks have, whatever is read outside.
+    # Per step a rank receives the sides of its block, for every boundary.
     def test_boundaries_exchange_rims(self):
         n, steps, found = 800, 9, {}
         for outside in OUTSIDE:
