@@ -136,7 +136,8 @@ class ComputeAdjoint {
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
                               [this](const Expr& value, const Expr& condition) { return share(value, condition); });
     for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) {
-      for (const Partial& part : at_affine_places(p, labels_, facts_)) contribute(part);
+      const std::vector<Partial> parts = at_affine_places(p, labels_, facts_);
+      for (const Partial& part : parts) contribute(part, parts.size() > 1);
     }
   }
 
@@ -262,10 +263,11 @@ class ComputeAdjoint {
     return std::ranges::find(seen, false) == seen.end();
   }
 
-  void contribute(const Partial& p) {
+  /// `is_part`: one of several contributions of a read, which become one stencil.
+  void contribute(const Partial& p, bool is_part) {
     const Type type = dense(writer_.program().type(p.read.tensor));
     const bool is_protected = p.condition || compute_.guard;
-    Placement placed = place(facts_, p.read.subscripts, type, labels_, is_protected);
+    Placement placed = place(facts_, p.read.subscripts, type, labels_, is_protected, is_part);
     const Expr condition = with_labels(p.condition, placed.labels);
     const Expr value = with_labels(p.value, placed.labels);
     Compute c;

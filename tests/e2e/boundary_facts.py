@@ -44,3 +44,17 @@ class BoundaryFacts:
             places = re.findall(r"interior \|\| [^?]*\? U\w*\([^:]*\) : ", kernel[0])
             if len(places) != 4 or kernel[0].count("interior ||") != 4:
                 raise Failed(f"pad(U, {outside}): {kernel[0]}")
+
+    # The derivative of a stencil is a stencil, for every word: one operation, which receives the sides of its block.
+    def test_derivatives_of_boundaries_are_stencils(self):
+        n, kinds = 800, {}
+        for word in OUTSIDE[1:5]:
+            path = self.work / "five_points_derivative.tdsl"
+            path.write_text(f"input U: f64[n, n];\nlet L[i, j] = pad(U, {word})[i - 1, j] + pad(U, {word})[i + 1, j] + pad(U, {word})[i, j - 1] + pad(U, {word})[i, j + 1];\n"
+                            "output g = grad(sum(L * L), U);\n")
+            rows = self.explain(path, "-n", 4, "--set", f"n={n}")["statements"]
+            kinds[word] = [row["kind"] for row in rows]
+            received = max(row["predicted"]["bytes_received_max"] for row in rows if row["kind"] == "map")
+            if kinds[word] != kinds["periodic"] or received > 2 * n * 8:
+                raise Failed(f"pad(U, {word}): {kinds[word]}, {received} bytes; periodic: {kinds['periodic']}")
+        return str(kinds["periodic"])
