@@ -130,7 +130,7 @@ class AccessFinder {
       }
       if (const auto boundary = ir::boundary_of(subscript, labels_, hoist)) {
         access.dims.push_back(near(*boundary));
-        if (!has_elements(extent)) checked[d] = extent;
+        if (!are_inside(boundary->extent, extent)) checked[d] = extent;
         continue;
       }
       const auto form = ir::affine_of(subscript, hoist);
@@ -183,11 +183,12 @@ class AccessFinder {
     if (!hi) return whole_dim();
     return {b.position.terms, {Extent::of(*lo), Extent::of(*hi)}};
   }
-  /// True if the dimension has elements wherever an element is computed.
-  [[nodiscard]] bool has_elements(const Extent& extent) const {
-    if (const auto number = extent.constant()) return *number > 0;
+  /// True if images in 0 .. n - 1 lie in a dimension of that extent: n is not 0 where an element is computed.
+  [[nodiscard]] bool are_inside(const Extent& n, const Extent& extent) const {
+    if ((extent - n).constant().value_or(-1) < 0) return false;
+    if (const auto number = n.constant()) return *number > 0;
     return std::ranges::any_of(
-        labels_, [&](const ir::Label& l) { return (extent - (l.end - l.begin)).constant().value_or(-1) >= 0; });
+        labels_, [&](const ir::Label& l) { return (n - (l.end - l.begin)).constant().value_or(-1) >= 0; });
   }
 
   /// A read that occurs in several places, under different conditions.

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "ir/analysis/boundary.h"
 #include "ir/graph/expr_build.h"
@@ -75,16 +74,18 @@ class Pieces {
   std::vector<Partial> pieces_;
 };
 
-void collect(const Partial& p, std::size_t d, const std::vector<Label>& labels, const ExtentFacts& facts,
-             std::vector<Partial>& found) {
+void collect(const Partial& p, std::size_t d, const Type& tensor, const std::vector<Label>& labels,
+             const ExtentFacts& facts, std::vector<Partial>& found) {
   for (; d < p.read.subscripts.size(); ++d) {
     const auto boundary = boundary_of(p.read.subscripts[d], labels, read_scalar);
     const auto below = boundary ? boundary->below.constant() : std::nullopt;
     const auto above = below ? boundary->above.constant() : std::nullopt;
     if (!above || *below > kMostPositions || *above > kMostPositions) continue;
+    // A longer dimension could have an element where the shorter one has none.
+    if (!facts.same(boundary->extent, tensor.shape[d])) continue;
     const Extent extent = boundary->extent.substitute([&](ValueId v) { return std::optional(facts.of_value(v)); });
     for (const Partial& piece : Pieces(p, d, *boundary, extent).run(*below, *above))
-      collect(piece, d + 1, labels, facts, found);
+      collect(piece, d + 1, tensor, labels, facts, found);
     return;
   }
   found.push_back(p);
@@ -92,9 +93,10 @@ void collect(const Partial& p, std::size_t d, const std::vector<Label>& labels, 
 
 }  // namespace
 
-std::vector<Partial> at_affine_places(const Partial& p, const std::vector<Label>& labels, const ExtentFacts& facts) {
+std::vector<Partial> at_affine_places(const Partial& p, const Type& tensor, const std::vector<Label>& labels,
+                                      const ExtentFacts& facts) {
   std::vector<Partial> found;
-  collect(p, 0, labels, facts, found);
+  collect(p, 0, tensor, labels, facts, found);
   return found;
 }
 

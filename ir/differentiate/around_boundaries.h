@@ -14,8 +14,8 @@ namespace tdsl::ir {
 ///     x[edge(i - 1, n)]   becomes   x[i - 1] where i - 1 >= 0   and   x[i] where i - 1 == -1
 ///
 /// The partial itself for other reads, and where positions may lie more than four places outside (a scatter).
-/// `labels`: of the reading Compute, by number.
-[[nodiscard]] std::vector<Partial> at_affine_places(const Partial& p, const std::vector<Label>& labels,
-                                                    const ExtentFacts& facts);
+/// `tensor`: the type of the tensor read. `labels`: of the reading Compute, by number.
+[[nodiscard]] std::vector<Partial> at_affine_places(const Partial& p, const Type& tensor,
+                                                    const std::vector<Label>& labels, const ExtentFacts& facts);
 
 }  // namespace tdsl::ir

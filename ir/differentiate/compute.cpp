@@ -136,7 +136,7 @@ class ComputeAdjoint {
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
                               [this](const Expr& value, const Expr& condition) { return share(value, condition); });
     for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) {
-      const std::vector<Partial> parts = at_affine_places(p, labels_, facts_);
+      const std::vector<Partial> parts = at_affine_places(p, writer_.program().type(p.read.tensor), labels_, facts_);
       for (const Partial& part : parts) contribute(part, parts.size() > 1);
     }
   }
