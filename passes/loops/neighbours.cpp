@@ -7,7 +7,7 @@
 //     compute [i in 0..%0] (add(add(add(0.0, %1[mod(sub(i, 1), %0)]), %1[i]), %1[mod(add(i, 1), %0)]))
 //
 // Applies to sum, prod, min and max over constant ranges whose index variables share a subscript with out labels. Keeps
-// other reduce labels if an unrolled one occurs in a remainder or `edge(…)`; without one, does nothing in that case
+// other reduce labels if an unrolled one occurs in a remainder; without a remainder, does nothing in that case
 // (convolutions over channels run faster in blocked kernels). Terms keep their order, with the identity first.
 
 #include "passes/passes.h"
@@ -37,9 +37,9 @@ std::int64_t trips(const Label& l) {
   return __builtin_sub_overflow(*end, *begin, &points) ? kMostTerms + 1 : std::min(points, kMostTerms + 1);
 }
 
-bool wraps_around(const Expr& e) {
+bool is_remainder(const Expr& e) {
   const auto* b = std::get_if<Binary>(&e->op);
-  return b != nullptr && (b->op == BinaryOp::kMod || b->op == BinaryOp::kRem || is_boundary(b->op));
+  return b != nullptr && (b->op == BinaryOp::kMod || b->op == BinaryOp::kRem);
 }
 
 class Stencil {
@@ -76,7 +76,7 @@ class Stencil {
       for (const std::int32_t label : labels) {
         if (label < outs_ || trips(reduce(label)) == 0) continue;
         beside_.insert(label);
-        wraps_ = wraps_ || wraps_around(subscript);
+        wraps_ = wraps_ || is_remainder(subscript);
       }
     }
   }
@@ -124,7 +124,7 @@ class Stencil {
   Compute& compute_;
   std::int32_t outs_;
   std::set<std::int32_t> beside_;  ///< reduce labels that share a subscript with an out label
-  bool wraps_ = false;             ///< one of them occurs in a remainder or a boundary
+  bool wraps_ = false;             ///< one of them occurs in a remainder
   bool guards_terms_ = false;      ///< the guard mentions reduce labels
 };
 
