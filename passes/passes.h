@@ -102,8 +102,9 @@ void warn_of_dense_storage(const ir::Program& program, PassContext& context);
 [[nodiscard]] ir::Program scatters(const ir::Program& program, PassContext& context);
 /// `sum[j](A[i, j])` combined by `max` with a base becomes `v = sum[j](A[i, j]); max(base, v)`.
 [[nodiscard]] ir::Program reductions(const ir::Program& program, PassContext& context);
-/// `x[mod(i - 1, n)]` becomes `select(i - 1 >= 0, x[i - 1], x[i - 1 + n])`.
-[[nodiscard]] ir::Program periodic_reads(const ir::Program& program, PassContext& context);
+/// `x[mod(i - 1, n)]` becomes `select(i - 1 >= 0, x[i - 1], x[i - 1 + n])`, `x[edge(i - 1, n)]` becomes `select(i - 1
+/// >= 0, x[i - 1], x[edge(i - 1, n)])`.
+[[nodiscard]] ir::Program boundary_reads(const ir::Program& program, PassContext& context);
 /// `A[p[i]] + B[q[i]]` becomes `g[i] = A[p[i]]; g[i] + B[q[i]]`.
 [[nodiscard]] ir::Program gathers(const ir::Program& program, PassContext& context);
 

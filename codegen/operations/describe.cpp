@@ -98,6 +98,9 @@ OperatorText spelling(ir::BinaryOp op) {
     case kAbsentMul:
     case kMutualMul: return {"*", true, 7};
     case kAbsentDiv: return {"/", true, 7};
+    case kEdge: return {"edge", false, 0};
+    case kReflect: return {"reflect", false, 0};
+    case kSymmetric: return {"symmetric", false, 0};
   }
   return {"?", false, 0};
 }

@@ -82,7 +82,9 @@ void lower_left(Lowerer& lowerer, IndexStatement& s, const ast::Target& target) 
       if (s.type)
         lowerer.graph.label(symbol->label)
             .bare_uses.push_back(
-                {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, e.range});
+                {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range},
+                 e.range,
+                 true});
     } else if (s.type) {
       s.left.push_back(subscript_expr(
           lowerer, e, {s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}));

@@ -109,6 +109,9 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
     case BinaryOp::kMax: return scalar::max(a, b);
     case BinaryOp::kKeyedBits: return scalar::keyed_bits(a, b);
     case BinaryOp::kKeyedBelow: return scalar::keyed_below(a, b);
+    case BinaryOp::kEdge: return scalar::edge(a, b);
+    case BinaryOp::kReflect: return scalar::reflect(a, b);
+    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
     default: break;
   }
   TDSL_CHECK(false, "this operator gives no integer");

@@ -76,7 +76,9 @@ enum class UnaryOp : std::uint8_t {
 /// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. kKeyedBits, kKeyedUniform and
 /// kKeyedNormal are random numbers of a key and an index, kKeyedBelow is a number in [0, right) from random bits. In a
 /// product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where
-/// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv.
+/// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect and kSymmetric map
+/// an integer position `left` into 0 .. right - 1: the nearest, or mirrored at or beside the ends; with `right` = 0 the
+/// image lies outside.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,
@@ -105,9 +107,12 @@ enum class BinaryOp : std::uint8_t {
   kAbsentMul,
   kMutualMul,
   kAbsentDiv,
+  kEdge,
+  kReflect,
+  kSymmetric,
 };
 constexpr UnaryOp kLastUnaryOp = UnaryOp::kDense;
-constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
+constexpr BinaryOp kLastBinaryOp = BinaryOp::kSymmetric;
 
 /// The text form's name: "neg", "add", "lt".
 [[nodiscard]] std::string_view name_of(UnaryOp op);
@@ -125,6 +130,8 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 [[nodiscard]] constexpr bool is_rounding(UnaryOp op) { return op >= UnaryOp::kFloor && op <= UnaryOp::kRound; }
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
+/// kEdge, kReflect and kSymmetric.
+[[nodiscard]] constexpr bool is_boundary(BinaryOp op) { return op >= BinaryOp::kEdge; }
 /// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
 /// first.
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {

@@ -20,6 +20,7 @@ SOFT = set("""asin acos atan atan2 sinh cosh asinh acosh atanh hypot cbrt log2 l
 isfinite isclose allclose linspace zeros_like ones_like full_like stack repeat flatten take kron diff variance median quantile cumprod
 cummax cummin searchsorted interp histogram bincount randint permutation real""".split())
 OPTIONS = {"ddof", "rtol", "atol", "side", "weights", "key", "like"}
+BOUNDARIES = {"periodic", "edge", "reflect", "symmetric"}
 AFTER = {":": {"literal", "float", "real", "number"}, "side=": {"left", "right"}}
 
 
@@ -27,6 +28,7 @@ def renamed(text, prefix, kept=frozenset()):
     """The program with a prefix on each of its own names."""
     declared = set(re.findall(r"\b(?:fn|monoid)\s+(\w+)", text))
     has_pi = re.search(r"\b(?:let|var|param|for)\s+pi\b|\[pi\b", text)
+    words = BOUNDARIES - {name for pair in re.findall(r"\b(?:let|var|param|input)\s+(\w+)|\[(\w+)\]", text) for name in pair}
     result, before = [], ["", ""]
     parts = tokens(text)
     after = [t for t in parts if not t.isspace()][1:] + [""]
@@ -37,6 +39,7 @@ def renamed(text, prefix, kept=frozenset()):
         following = after.pop(0)
         soft = (token in SOFT and token not in declared and following == "(" or token == "pi" and not has_pi or token == "newaxis"
                 or token in ("break", "continue") and following == ";"
+                or token in words and before[1] == "," and following in (",", ")")
                 or token in OPTIONS and following == "=" and before[1] in ("(", ",")
                 or token in AFTER.get(before[1], ()) or token in AFTER.get("".join(before), ()))
         own = re.match(r"[A-Za-z_]", token) and token not in KEPT and token not in kept and not soft

@@ -19,6 +19,7 @@ namespace tdsl::frontend {
 struct BareUse {
   Dim dim;
   ir::SourceRange place;
+  bool is_left = false;  ///< on the left side of a statement whose shape is known
 };
 
 /// The range of an index variable during its inference. Numbers are unique in the compilation.

@@ -231,6 +231,14 @@ TEST_CASE("grad: slices and structure") {
     check_text("let z = " + e + "; let loss = sum(z * z * z) + sum(z);");
   }
   check_text("let z[i] = pad(x, 0.5)[i - 1] * pad(y, 0.0)[i + 1] for i in 0..n; let loss = sum(z * x[:]);");
+  for (const std::string word : {"periodic", "edge", "reflect", "symmetric"}) {
+    check_text("let z[i] = pad(x, " + word + ")[i - 1] * pad(y, " + word +
+               ")[i + 2] for i in 0..n; let loss = sum(z * x[:]);");
+    check_text("let z[i] = pad(x, " + word + ")[i - 7] * pad(y, " + word +
+               ")[2 * i - 1] for i in 0..n + 2; let loss = sum(z * z);");
+    check_text("let z[i, j] = pad(A, " + word + ")[i - 1, j + 1] * pad(A, 0.5, " + word +
+               ")[i + 3, j - 2] for i in 0..n, j in 0..m; let loss = sum(z * A);");
+  }
   check_text("let s = x[2]; let loss = s * sum(y) + s ** 2;");
 }
 
