@@ -108,12 +108,16 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   if (in_order || parts::combined_lists(op_, operands_) != nullptr) {
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   }
+  const Tiling* chosen = nullptr;
   for (const Access& access : op_.reads) {
     const PlacedTensor* placed = operands_.placed(access.tensor);
     if (placed == nullptr) continue;
     const int d = reduced_dim(op_, access, label, placed->desc);
-    if (d >= 0) return placed->distribution.tiling(d);
+    // A compressed block cannot be divided: other cuts would move it whole.
+    if (d >= 0 && (chosen == nullptr || placed->desc.sized())) chosen = &placed->distribution.tiling(d);
+    if (d >= 0 && placed->desc.sized()) break;
   }
+  if (chosen != nullptr) return *chosen;
   return even_panels(label, multiple);
 }
 

@@ -93,6 +93,8 @@ class PlacementBuilder {
   /// is left open) are those of reduce labels.
   [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares,
                                  const std::vector<GridDim>& reduce_dims, std::string why) const;
+  /// Adopts the unequal cuts of placed operands that consist of these numbers of blocks.
+  void adopt_cuts(const std::vector<Index>& blocks, std::vector<Tiling>& tilings) const;
   /// Adopts the tiles of the largest operand that is distributed along the output's axes like the output.
   void adopt_tiles(Draft& draft) const;
   void place_leaves(Candidate& c) const;
