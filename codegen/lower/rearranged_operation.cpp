@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "codegen/lower/accesses.h"
 #include "codegen/lower/compute_lowering.h"
 #include "codegen/operations/describe.h"
@@ -28,8 +26,8 @@ OperationStep ComputeLowering::rearranged() {
   auto parts = ir::rearrangement(
       compute_, [this](ValueId v) -> const ir::Type& { return builder_.type(v); }, on_host);
   TDSL_CHECK(parts, "the pass `storage` compressed what rearranges elements");
-  op->sparsity.result = plan::SparseResult::kElementsOf;
   std::vector<SymbolicAccess> indexes;
+  bool rows = false, columns = false;  // are selected
   for (ir::Rearranged& part : *parts) {
     std::vector<SymbolicDim> dims;
     if (!part.place.known()) part.place = range_;
@@ -39,7 +37,7 @@ OperationStep ComputeLowering::rearranged() {
         s.extent = builder_.rewritten(s.extent, range_);
         indexes.push_back({*s.index, {SymbolicDim{{Term{s.label, Extent(1)}}, {Extent(0), Extent(1)}}}});
         dims.push_back(whole_dim());
-        op->sparsity.result = plan::SparseResult::kSelectedFrom;
+        (d == 0 ? rows : columns) = true;
         continue;
       }
       const AffineForm form{{{s.label, Extent(s.factor)}}, s.offset};
@@ -49,9 +47,13 @@ OperationStep ComputeLowering::rearranged() {
       dims.push_back(s.around || d == 1 ? whole_dim() : SymbolicDim{form.terms, {s.offset, s.offset + Extent(1)}});
     }
     op->reads.push_back({part.tensor, std::move(dims)});
-    std::vector<ValueId>& operands = op->sparsity.elements_of;
-    if (std::ranges::find(operands, part.tensor) == operands.end()) operands.push_back(part.tensor);
+    op->sparsity.elements_of.push_back(part.tensor);
   }
+  // A row may have elements of a row for each of several parts.
+  const bool by_rows = rows && !columns && parts->size() == 1;
+  op->sparsity.result = by_rows           ? plan::SparseResult::kRowsSelectedFrom
+                        : rows || columns ? plan::SparseResult::kSelectedFrom
+                                          : plan::SparseResult::kElementsOf;
   op->reads.insert(op->reads.end(), indexes.begin(), indexes.end());
   kernel->type = type_.scalar;
   kernel->compute = compute_;

@@ -18,7 +18,8 @@ inline constexpr std::array kEnumerators<plan::Combine> = std::to_array<std::str
                                                                                            "max", "any", "all"});
 template <>
 inline constexpr std::array kEnumerators<plan::SparseResult> = std::to_array<std::string_view>(
-    {"dense", "like_visited", "of_points", "elements_of", "selected_from", "guessed", "at_visited", "assembled"});
+    {"dense", "like_visited", "of_points", "elements_of", "selected_from", "rows_selected_from", "guessed", "at_visited",
+     "assembled"});
 template <>
 inline constexpr std::array kEnumerators<ir::Check::Relation> = std::to_array<std::string_view>({"equal", "at_most"});
 template <>

@@ -54,9 +54,10 @@ struct TensorDesc {
   /// Per element, stored or not.
   [[nodiscard]] double mean_bytes() const;
   /// Estimated bytes of all blocks no larger than `extents` that together hold `elements`, stored or not; a sized
-  /// tensor stores its proportional share. No block is counted more than `times` times.
+  /// tensor stores its proportional share. No block is counted more than `times` times, and none has fewer than `least`
+  /// elements, stored or not.
   [[nodiscard]] Estimate block_bytes(const Estimate& blocks, const Estimate& elements,
-                                     const std::vector<Index>& extents, double times = 1) const;
+                                     const std::vector<Index>& extents, double times = 1, double least = 0) const;
   /// Bytes of the block of a box: exact unless the tensor is sized.
   [[nodiscard]] Estimate block_bytes(const Box& box) const;
 };

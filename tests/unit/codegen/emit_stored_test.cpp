@@ -248,7 +248,7 @@ TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, 
       "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
       "output \"R\" %9\noutput \"S\" %10\n");
   check_contains_words(text,
-                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_selected_from("
+                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_rows_selected_from("
                        "{&A.desc()})");
   check_contains_words(
       text,
