@@ -10,7 +10,9 @@ namespace tdsl::codegen {
 // by a kernel of the runtime (runtime/kernels/rearranged.h). Rows of the result are cut, columns are whole. If rows of
 // the result are rows of the operand, a task reads only these. If they are columns of the operand, as in a transpose,
 // it reads the operand's rows for all columns of the result, possibly the whole operand. So it does if rows are
-// selected by an index vector; index vectors are operands behind the matrices.
+// selected by an index vector; index vectors are operands behind the matrices. A transpose is also an assembly: the
+// planner may split the operand's rows, so that each rank sends the elements of its rows to the owners of their
+// columns, as lists of entries (Note [Assemblies] in runtime/plan).
 
 OperationStep ComputeLowering::rearranged() {
   auto op = std::make_shared<RecordedOp>();
@@ -54,6 +56,16 @@ OperationStep ComputeLowering::rearranged() {
   op->sparsity.result = by_rows           ? plan::SparseResult::kRowsSelectedFrom
                         : rows || columns ? plan::SparseResult::kSelectedFrom
                                           : plan::SparseResult::kElementsOf;
+  const ir::Rearranged& first = parts->front();
+  const bool turned = parts->size() == 1 && !rows && !columns && first.at[0].label == 1 && first.at[0].factor == 1 &&
+                      !first.at[0].around && !first.guarded;
+  if (turned) {
+    op->op_class = plan::OpClass::kReduce;
+    op->out[1] = {plan::kAnyLabel};
+    op->reduce.push_back({1, -1});
+    op->combine = type_.scalar == ir::Scalar::kBool ? plan::Combine::kAny : plan::Combine::kSum;
+    op->moves = true;
+  }
   op->reads.insert(op->reads.end(), indexes.begin(), indexes.end());
   kernel->type = type_.scalar;
   kernel->compute = compute_;

@@ -218,7 +218,7 @@ std::string op_class_text(plan::OpClass c) {
 std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                           const std::function<std::string(ValueId)>& tensor_name) {
   const RecordedOp& op = *step.op;
-  const bool stores = !step.kernel->compute.left.empty();
+  const bool stores = !step.kernel->compute.left.empty() || op.moves;
   std::string calls;
   for (int l = 0; l < static_cast<int>(op.labels.size()); ++l) calls += label_text(op, l, stores, expr);
   if (stores) calls += write_text(op, expr);

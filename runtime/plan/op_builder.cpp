@@ -145,6 +145,11 @@ OpBuilder& OpBuilder::set(bool Op::*flag) {
   return *this;
 }
 
+OpBuilder& OpBuilder::moves() {
+  for (std::size_t d = 1; d < op_.shape.size(); ++d) op_.set_uncut(d);
+  return set(&Op::moves);
+}
+
 OpBuilder& OpBuilder::on_rank(Index rank) {
   op_.home = rank;
   op_.ordered = true;

@@ -104,6 +104,7 @@ class OpBuilder {
   OpBuilder& epilogue() { return set(&Op::epilogue); }
   OpBuilder& divisible() { return set(&Op::divisible); }
   OpBuilder& overwrites() { return set(&Op::overwrites); }
+  OpBuilder& moves();
   OpBuilder& replicated() { return set(&Op::replicated); }
   OpBuilder& on_rank(Index rank);
   [[nodiscard]] Op& op() { return op_; }

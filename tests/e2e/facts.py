@@ -64,7 +64,10 @@ ASSEMBLED_FORMS = {
 BENCH = "tools/bench/programs/sparse/"
 SQUARE = (6000, 6000, 120_000)
 SQUARE_BYTES = 12 * SQUARE[2] + 8 * SQUARE[0]
+WALK_TEXTS = {"transposed.tdsl": "input A: f64[n, sparse m];\ninput B: f64[n, sparse k];\nlet C = A' @ B;\noutput r = sum(C * C, axis=1);\n"}
 WALKS = (
+    # Of A, a rank receives the elements of its columns, 16 bytes each: at most a half of them if there are two ranks.
+    ("transposed.tdsl", {"A": (6000, 4000, 120_000), "B": (6000, 5000, 100_000)}, {}, (), (1, 16 * 120_000 // 2 + 12 * 100_000 + 8 * 6000)),
     (BENCH + "product.tdsl", {"A": SQUARE, "B": SQUARE}, {}, ("--repeats", 2), (2, SQUARE_BYTES)),
     (BENCH + "spgemm.tdsl", {"A": SQUARE, "B": SQUARE}, {}, ("--repeats", 2), (2, SQUARE_BYTES)),
     (BENCH + "chain.tdsl", {"A": (3000, 3000, 15_000)}, {}, ("--repeats", 3), (3, 12 * 15_000 + 8 * 3000)),
@@ -197,6 +200,9 @@ class Facts(RelationFacts):
                     raise Failed(f"a product with {b} stored elements on {p} ranks: {received:.4g} bytes are received of {share:.4g}")
                 lines.append(f"{b} stored elements, ranks={p}: {received / share:.3f} of the remote share")
         for path, matrices, dense, options, whole in turns.part(WALKS, 1 if self.long else 2):
+            if path in WALK_TEXTS:
+                (self.work / path).write_text(WALK_TEXTS[path])
+                path = str(self.work / path)
             executable = self.session(path, []).executable
             inputs = [*self.walk_inputs(matrices, dense), *options, "--threads", 1, "--quiet"]
             for p in ranks:

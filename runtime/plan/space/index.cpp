@@ -75,8 +75,7 @@ Index Tiling::shortest() const {
   Index least = tile(tiles_ - 1).size();
   if (edge_ > 0) return least;
   if (ends_ == nullptr) return std::min(least, units() / tiles_ * unit_);
-  for (std::size_t t = 0; t < ends_->size(); ++t)
-    least = std::min(least, (*ends_)[t] - (t > 0 ? (*ends_)[t - 1] : 0));
+  for (std::size_t t = 0; t < ends_->size(); ++t) least = std::min(least, (*ends_)[t] - (t > 0 ? (*ends_)[t - 1] : 0));
   return least;
 }
 

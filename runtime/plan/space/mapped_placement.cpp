@@ -33,7 +33,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     const Index ranks = inputs_.ranks, rows = map.columns->blocks(map.columns->row_dim);
     std::vector<ReduceChoice> choices;
     for (std::size_t k = 0; k < op_.reduce.size(); ++k)
-      choices.push_back({panels(k, ranks * rows > 4096 ? ranks : std::lcm(ranks, rows)), 0, {}});
+      choices.push_back({whole_panels(k, ranks * rows > 4096 ? ranks : std::lcm(ranks, rows)), 0, {}});
     return choices;
   }
   Index split = 1;
@@ -51,7 +51,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
       choices.push_back(canonical(k, {}));
       continue;
     }
-    Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
+    Tiling tiling = blocks == 1 ? whole_panels(k, 1) : panels(k, blocks * wanted);
     if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, blocks * wanted);
     }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/plan/compressed.h"
+#include "runtime/plan/row_counts.h"
 #include "runtime/plan/space/node_grid.h"
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/tiles.h"
@@ -46,6 +47,8 @@ double points_of(const Op& op) {
   for (const LabelDesc& label : op.labels) points *= label.from_data ? 1.0 : static_cast<double>(label.range.size());
   return points;
 }
+
+double entries_of(const Op& op) { return op.moves ? op.outputs.front().stored.expected : points_of(op); }
 
 PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands)
     : op_(op), inputs_(inputs), operands_(operands) {
@@ -119,6 +122,11 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   }
   if (chosen != nullptr) return *chosen;
   return even_panels(label, multiple);
+}
+
+Tiling PlacementBuilder::whole_panels(std::size_t k, Index multiple) const {
+  if (!op_.moves || cuts_) return panels(k, multiple);
+  return Tiling::near_equal(op_.labels[idx(op_.reduce[k].label)].range.size(), 1);
 }
 
 Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
@@ -201,16 +209,34 @@ void PlacementBuilder::share_cuts(Draft& draft) const {
 /// Note [Assemblies] A compressed tensor is assembled from points with computed positions: `K[row[e], col[e]] +=
 /// val[e]`. Ranks that share the points keep their values as lists of entries, a list per tile of the result. The lists
 /// are pieces like any block; the owner of a tile concatenates those of all parts in order, sorts the entries by their
-/// coordinates, stably, and combines the values of each element. So the bits do not depend on the number of parts.
+/// coordinates, stably, and combines the values of each element. So the bits do not depend on the number of parts. A
+/// transposition (Op::moves) is an assembly if it is split: then a rank receives the elements of its columns, not all.
 void PlacementBuilder::list_entries(const ReduceChoice& parts, TensorDesc& output) const {
   const double label = static_cast<double>(std::max<Index>(parts.tiling.extent(), 1));
   const double points = points_of(op_);
   const double largest = static_cast<double>(parts.tiling.longest() * parts.per_part) / label * points;
   const double count = static_cast<double>(ceil_div(parts.tiling.tiles(), parts.per_part));
-  output.stored = {0, points, std::ceil(largest * count)};
+  output.stored = op_.moves ? Estimate{0, entries_of(op_), count * most_moved(parts)}
+                            : Estimate{0, points, std::ceil(largest * count)};
   output.storage = entry_lists(op_.shape.size());
   output.rows = nullptr;
   if (!output.uncut.empty()) output.uncut.insert(output.uncut.begin(), false);
+}
+
+/// The most elements that a part of a transposition moves: those of its rows.
+double PlacementBuilder::most_moved(const ReduceChoice& parts) const {
+  const Access& access = op_.reads.front();
+  const PlacedTensor* const placed = operands_.placed(access.tensor);
+  const TensorDesc& moved = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
+  const double all = op_.outputs.front().stored.hi;
+  if (moved.rows == nullptr) return all;
+  double most = 0;
+  for (Index first = 0; first < parts.tiling.tiles(); first += parts.per_part) {
+    const Index last = std::min(first + parts.per_part, parts.tiling.tiles()) - 1, from = access.dims[0].offset.lo;
+    const Interval rows{parts.tiling.tile(first).lo + from, parts.tiling.tile(last).hi + from};
+    most = std::max(most, stored_in_rows(moved, rows).hi);
+  }
+  return std::min(all, most);
 }
 
 /// The rows of lists are cut for all ranks, among which the combination shares them.
@@ -295,7 +321,7 @@ std::vector<ReduceChoice> PlacementBuilder::unsplit(Index output_tiles, Index ra
       choices.push_back(canonical(k, {}));
       continue;
     }
-    ReduceChoice choice{panels(k, std::lcm(multiple, wanted)), 0, {}};
+    ReduceChoice choice{whole_panels(k, std::lcm(multiple, wanted)), 0, {}};
     if (wanted > 1 && choice.tiling.tiles() > 1) {
       choice = split(choice.tiling, {}, wanted);
       wanted = 1;
@@ -397,7 +423,7 @@ Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_sh
       continue;
     }
     const Index shares_and_parts = std::lcm(multiple, factor) * (factor > 1 ? wanted : 1);
-    Tiling tiling = panels(k, shares_and_parts);
+    Tiling tiling = factor > 1 ? panels(k, shares_and_parts) : whole_panels(k, shares_and_parts);
     if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, shares_and_parts);
     }
@@ -507,7 +533,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   int splits = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = reduced_dim(op_, access, op_.reduce[k].label, operand.desc);
-    ReduceChoice choice{panels(k, 1), 0, {}};
+    ReduceChoice choice{whole_panels(k, 1), 0, {}};
     if (cuts_) {
       choice = canonical(k, {});
       if (d >= 0 && taken[idx(d)] < 0 && split_dim(d)) {
@@ -524,7 +550,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     if (d >= 0 && taken[idx(d)] < 0) {
       if (k > 0 && assembles(op_) && from.tiling(d).tiles() > 1) return std::nullopt;
       taken[idx(d)] = op_.out_rank() + static_cast<int>(k);
-      choice.tiling = from.tiling(d);
+      if (split_dim(d) || !op_.moves) choice.tiling = from.tiling(d);
       if (split_dim(d)) {
         if (op_.combine == Combine::kNone || ++splits > op_.most_split_labels()) return std::nullopt;
         choice = columns ? ReduceChoice{choice.tiling, 1, {}}
@@ -549,7 +575,7 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
   c.op = op_;
   c.plan.space = d;
   c.plan.super_block.assign(op_.shape.size(), 0);
-  for (std::size_t k = 0; k < op_.reduce.size(); ++k) c.plan.reduce.push_back(panels(k, 1));
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) c.plan.reduce.push_back(whole_panels(k, 1));
   c.plan.why = std::move(why);
   place_leaves(c);
   return c;
