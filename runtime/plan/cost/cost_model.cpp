@@ -325,7 +325,7 @@ double flops_in(const RankView& v, const VisitedRows& visited) {
   return visited.flops(rows, points / static_cast<double>(total(rows)));
 }
 
-/// What is the same for all pieces of an operand.
+/// Properties of an operand that all its pieces share.
 struct ListedOperand {
   ListedOperand(const Op& op, const OpPlan& plan, const TensorLookup& tensors, TensorId id)
       : tensor(tensors(id)), by_lists(plan::by_lists(op, plan, tensors, id)), kept(plan.keeps(op, id)) {}

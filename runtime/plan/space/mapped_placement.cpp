@@ -68,7 +68,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
   return choices;
 }
 
-/// Blocks of equal work lie where the largest placed operand's do: unequal cuts of two tensors have no common ends.
+/// Adopts the cuts of the largest placed operand if they are unequal: those of two tensors have no common ends.
 void PlacementBuilder::adopt_cuts(const std::vector<Index>& blocks, std::vector<Tiling>& tilings) const {
   if (cuts_ || !inputs_.tile.empty()) return;
   for (std::size_t o = op_.tile.size(); o < op_.shape.size(); ++o) {
