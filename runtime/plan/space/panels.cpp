@@ -52,9 +52,12 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
     const PlacedTensor* placed = operands_.placed(access.tensor);
     if (placed == nullptr) continue;
     const int d = reduced_dim(op_, access, label, placed->desc);
+    if (d < 0) continue;
     // A compressed block cannot be divided: other cuts would move it whole.
-    if (d >= 0 && (chosen == nullptr || placed->desc.sized())) chosen = &placed->distribution.tiling(d);
-    if (d >= 0 && placed->desc.sized()) break;
+    const Tiling& tiling = placed->distribution.tiling(d);
+    const bool cut = placed->desc.sized() && tiling.tiles() > 1;
+    if (chosen == nullptr || cut) chosen = &tiling;
+    if (cut) break;
   }
   if (chosen != nullptr) return *chosen;
   return even_panels(label, multiple);
