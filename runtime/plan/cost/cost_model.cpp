@@ -341,7 +341,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   const double panels = panel_count(op, plan);
   double owned = 0, tiles = 0, tasks = 0, flops = 0;
   const VisitedRows visited(op, tensors);
-  for_each_tile(op, plan, rank, [&](const RankView& tile, Index) {
+  const Wanted wanted = wanted_by(op, plan, tensors, rank, [&](const RankView& tile, Index) {
     owned += volume_over(tile.owned_out.size(), [&](std::size_t d) { return total(tile.owned_out[d]); });
     tiles += 1;
     tasks += is_hit(tile) ? panels : 1;
@@ -354,7 +354,6 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   }
   cost.tasks = {tasks, tasks};
   cost.flops = {flops, flops};
-  const Wanted wanted = wanted_by(op, plan, tensors, rank);
   // With owner tables, loads are not counted piece by piece: the upper bound is the whole operand.
   const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
   if (std::ranges::any_of(op.reads, [&](const Access& access) { return is_away(access.tensor); }) || is_away(op.base)) {

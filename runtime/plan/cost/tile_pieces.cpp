@@ -29,8 +29,6 @@ std::vector<Index> coordinates_of(const Distribution& where, Index number) {
   return at;
 }
 
-using TileFunction = std::function<void(const RankView&, Index)>;
-
 void for_each_listed(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
   const Index edge = plan.super_block.empty() || op.shape.empty() ? 0 : plan.super_block.front();
   Index position = 0;
@@ -274,9 +272,12 @@ double panel_count(const Op& op, const OpPlan& plan) {
   return volume_over(op.reduce.size(), [&](std::size_t k) { return panel_count(op, plan, k); });
 }
 
-Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const TileFunction& also) {
   Wanting wanting(op, plan, tensors, rank);
-  for_each_tile(op, plan, rank, [&](const RankView& tile, Index super_block) { wanting.add(tile, super_block); });
+  for_each_tile(op, plan, rank, [&](const RankView& tile, Index super_block) {
+    wanting.add(tile, super_block);
+    if (also) also(tile, super_block);
+  });
   return wanting.take();
 }
 
