@@ -169,6 +169,8 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
   if (sparsity.result == Result::kElementsOf) call("stored_elements_of", list_text(sparsity.elements_of, tensor_name));
   if (sparsity.result == Result::kSelectedFrom)
     call("stored_selected_from", list_text(sparsity.elements_of, tensor_name));
+  if (sparsity.result == Result::kRowsSelectedFrom)
+    call("stored_rows_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (!sparsity.bounds.empty())
     call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
   if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
@@ -219,7 +221,7 @@ std::string op_class_text(plan::OpClass c) {
 std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                           const std::function<std::string(ValueId)>& tensor_name) {
   const RecordedOp& op = *step.op;
-  const bool stores = !step.kernel->compute.left.empty();
+  const bool stores = !step.kernel->compute.left.empty() || op.moves;
   std::string calls;
   for (int l = 0; l < static_cast<int>(op.labels.size()); ++l) calls += label_text(op, l, stores, expr);
   if (stores) calls += write_text(op, expr);

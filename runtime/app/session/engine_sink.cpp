@@ -162,7 +162,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
   if (planned->part == 1) {
     const Parts& parts = parts_.at(op.reads.front().tensor);
     Kernel combination =
-        op.outputs.front().sized()
+        op.moves ? moved_kernel(type())
+        : op.outputs.front().sized()
             ? assembled_kernel(parts.combine, type())
             : followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue);
     engine_.submit(planned, std::move(combination), last_names);

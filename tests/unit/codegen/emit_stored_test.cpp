@@ -232,7 +232,10 @@ TEST_CASE("codegen emit stored: elements in other places are moved by a kernel o
       "0.0)) @0:6:1-6:2\n"
       "output \"T\" %8\noutput \"R\" %9\noutput \"L\" %10\n");
   check_contains(text, "#include \"runtime/kernels/rearranged.h\"");
-  check_contains_words(text, ".out(\"j\", m).out(\"i\", n).uncut().read(A.id(), {at(1), whole()})");
+  check_contains_words(text,
+                       ".label(\"j\", Interval{0, m}).reduce(\"i\", n).write({m, n}, {{0, 1, 0}, {plan::kAnyLabel, 1, "
+                       "0}}).read(A.id(), {at(1), whole()}).combine(Combine::kSum)");
+  check_contains_words(text, ".moves()");
   check_contains_words(text, ".stored_elements_of({&A.desc()})");
   check_contains_words(text, "rt::rearranged_kernel<double>({{0, {1, 1, 0, 0}, {0, 1, 0, 0}, {{{0, m}, {0, n}}}}})");
   check_contains_words(text, "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, 2, m}, {{{0, n}, {0, m}}}}})");
@@ -249,7 +252,7 @@ TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, 
       "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
       "output \"R\" %9\noutput \"S\" %10\n");
   check_contains_words(text,
-                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_selected_from("
+                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_rows_selected_from("
                        "{&A.desc()})");
   check_contains_words(
       text,

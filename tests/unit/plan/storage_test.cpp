@@ -208,6 +208,17 @@ TEST_CASE("storage: a rearranged result stores at most its operands' elements, u
   const Op selected =
       OpBuilder(OpClass::kMap, "B", 1, 1).out("i", 1280).out("j", 128).uncut().stored_selected_from({&operand}).op();
   CHECK(selected.outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
+  // Ten of the rows, at most the fullest ten times, whichever dimension they become.
+  const auto rows_selected = [&](Index rows, Index columns) {
+    OpBuilder builder(OpClass::kMap, "B", 1, 1);
+    return builder.out("i", rows).out("j", columns).uncut().stored_rows_selected_from({&operand}).op();
+  };
+  CHECK(rows_selected(1280, 128).outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
+  RowCounts counts{128, {0}};
+  for (Index row = 0; row < 128; ++row) counts.before.push_back(counts.before.back() + (row == 77 ? 40 : 3));
+  operand.rows = std::make_shared<const RowCounts>(counts);
+  CHECK(rows_selected(1280, 128).outputs.front().stored == Estimate{0, 5120, 1280.0 * 40});
+  CHECK(rows_selected(128, 10).outputs.front().stored == Estimate{0, 40, 1280});
 }
 
 TEST_CASE("storage: of a walk's operations, those at all points do not depend on the stored elements") {
