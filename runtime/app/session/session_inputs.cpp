@@ -231,7 +231,7 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
   };
   for (const auto& [name, path] : options.outputs) {
     try {
-      require_writable_rank(path, info.rank_of_output(name));
+      info.require_writable(name, path);
       look(path);
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, info.line_of_output(name)}, error.what(), error.code());

@@ -238,15 +238,16 @@ void ZarrReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, E
   head_.require_unchanged();
 }
 
-void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) const {
-  TDSL_CHECK(type_ == from && !temporary_.empty(), "an open array of the written type");
-  const auto bytes = static_cast<std::int64_t>(element_size(type_));
+WriteCount write_zarr_tiles(const std::string& folder, ElementType from, ExtentSpan tile, ExtentSpan lo, ExtentSpan hi,
+                            const void* src, ExtentSpan strides, const std::function<void(const std::string&)>& wrote) {
+  const auto bytes = static_cast<std::int64_t>(element_size(from));
   std::int64_t tile_bytes = bytes;
-  for (const std::int64_t edge : tile_) tile_bytes *= edge;
-  const std::size_t rank = shape_.size();
-  for_each_tile(tile_, lo, hi, strides, [&](const TilePart& part) {
+  for (const std::int64_t edge : tile) tile_bytes *= edge;
+  const std::size_t rank = tile.size();
+  WriteCount all;
+  for_each_tile(tile, lo, hi, strides, [&](const TilePart& part) {
     const std::string name = tile_name(part, rank, '.');
-    const std::string path = temporary_ + "/" + name;
+    const std::string path = folder + "/" + name;
     // Any rank may be the first to extend the file to its full size; repeating it has no effect.
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) fail_file(path, "cannot write", errno);
@@ -255,11 +256,22 @@ void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const voi
       ~Closing() { ::close(fd); }
     } closing{fd};
     if (::ftruncate(fd, tile_bytes) != 0) fail_file(path, "cannot write", errno);
-    count(write_dense(fd, tile_, 0, path, from, ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank),
-                      static_cast<const std::byte*>(src) + part.offset * bytes, strides));
+    const WriteCount count =
+        write_dense(fd, tile, 0, path, from, ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank),
+                    static_cast<const std::byte*>(src) + part.offset * bytes, strides);
+    all.calls += count.calls;
+    all.bytes += count.bytes;
+    wrote(name);
+  });
+  return all;
+}
+
+void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) const {
+  TDSL_CHECK(type_ == from && !temporary_.empty(), "an open array of the written type");
+  count(write_zarr_tiles(temporary_, from, tile_, lo, hi, src, strides, [this](const std::string& name) {
     const std::scoped_lock lock(mutex_);
     written_.insert(name);
-  });
+  }));
 }
 
 }  // namespace tdsl::rt
