@@ -64,12 +64,10 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
 
 void require_series_file(const std::string& path, std::size_t rank) {
   const FileKind kind = writable_kind(path);
-  if (kind == FileKind::kNpy || kind == FileKind::kZarr) return;
-  if (kind == FileKind::kHdf5)
-    throw RunError("cannot write `" + path + "`: a series in an HDF5 file is not supported yet; use .npy or .zarr");
+  if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
   if (kind != FileKind::kCsv) {
     throw RunError("cannot write `" + path + "`: " + kind_name(kind) +
-                   " files take no series of records; use .npy, .zarr or .csv");
+                   " files take no series of records; use .npy, .h5:/NAME, .zarr or .csv");
   }
   if (rank <= 1) return;
   throw RunError("cannot write `" + path +

@@ -304,6 +304,11 @@ std::shared_ptr<Series> EngineSink::open_series(std::string name, const std::str
 
 Kernel EngineSink::append_kernel(const std::shared_ptr<Series>& series, Index record, Index operation) {
   if (dry_run()) return nullptr;
+  if (RecordFile& file = *series->file(); file.needs_room(record)) {
+    const bool makes = setup_.world.rank() == 0;
+    const std::string room = engine_.share(makes ? file.make_room(record) : std::string());
+    if (!makes) file.take_room(room);
+  }
   if (setup_.world.rank() == 0) {
     Index elements = 1;
     for (const Index extent : series->layout().record) elements *= extent;
@@ -354,7 +359,9 @@ void EngineSink::commit_outputs() {
   Together together(setup_.world);
   const int rank = setup_.world.rank();
   for (const auto& s : series) {
-    if (s->file() != nullptr) together.attempt([&] { s->file()->sync(); });
+    if (s->file() == nullptr) continue;
+    if (rank == 0) together.attempt([&] { s->file()->finish(); });
+    together.attempt([&] { s->file()->sync(); });
   }
   for (const Output& file : files_) together.attempt([&] { file.writer->sync(); });
   for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });

@@ -12,12 +12,16 @@ namespace tdsl::rt {
 struct OpenSeries {
   enum class Way : std::uint8_t { kBegin, kResume, kJoin } way = Way::kBegin;
   std::int64_t records = 0;  ///< kResume
+  std::string more{};        ///< kJoin: RecordFile::more of rank 0
 };
 
 /// `.npy`: a header with room for any number of records, which numpy.load reads, and the records behind it.
 [[nodiscard]] std::shared_ptr<RecordFile> open_npy_series(SeriesLayout layout, const OpenSeries& how);
 /// `.zarr`: the chunks of a record are files; `.zarray` is replaced when a record is complete.
 [[nodiscard]] std::shared_ptr<RecordFile> open_zarr_series(SeriesLayout layout, const OpenSeries& how);
+/// A dataset of an `.h5` file with an unlimited first dimension; a record is one chunk of at most 16 MiB, or several.
+/// The series of a run that name one file are in it.
+[[nodiscard]] std::shared_ptr<RecordFile> open_hdf5_series(SeriesLayout layout, const OpenSeries& how);
 /// `.csv`: a line per record, a scalar or a vector. On rank 0 only.
 [[nodiscard]] std::shared_ptr<RecordFile> open_csv_series(SeriesLayout layout, const OpenSeries& how);
 

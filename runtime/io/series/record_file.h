@@ -52,10 +52,20 @@ class RecordFile {
   virtual void publish(std::int64_t records) = 0;
   /// Flushes this process's writes to disk.
   virtual void sync() const = 0;
+  /// On rank 0, when all ranks have written everything: frees space that no record needs.
+  virtual void finish() {}
+
+  /// True if no part of the record can be written yet: rank 0 calls `make_room`, the others `take_room` with its text.
+  /// The same on all ranks.
+  [[nodiscard]] virtual bool needs_room(std::int64_t /*record*/) const { return false; }
+  [[nodiscard]] virtual std::string make_room(std::int64_t /*record*/) { return {}; }
+  virtual void take_room(const std::string& /*text*/) {}
   /// By this process so far.
   [[nodiscard]] WriteCount written() const { return {calls_.load(), bytes_.load()}; }
 
  protected:
+  /// On rank 0: further data that other ranks need.
+  [[nodiscard]] virtual std::string more() const { return {}; }
   /// `src` points to elements of the series' type.
   virtual WriteCount write(std::int64_t record, ExtentSpan lo, ExtentSpan hi, const void* src,
                            ExtentSpan strides) const = 0;

@@ -25,7 +25,6 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::uintmax_t kMostHeader = 1 << 20;
-constexpr std::int64_t kMostTileBytes = std::int64_t{8} << 20;
 
 [[noreturn]] void no_zarr(const std::string& path, const std::string& what) {
   throw RunError("`" + path + "` cannot be read as a Zarr array: " + what);
@@ -175,7 +174,7 @@ std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile) {
          ",\n    \"zarr_format\": 2\n}";
 }
 
-Extents zarr_tile(ElementType type, ExtentSpan shape) {
+Extents zarr_tile(ElementType type, ExtentSpan shape, std::int64_t most) {
   Extents tile(shape.begin(), shape.end());
   for (std::int64_t& edge : tile) edge = std::max<std::int64_t>(edge, 1);
   const auto bytes = [&] {
@@ -183,7 +182,7 @@ Extents zarr_tile(ElementType type, ExtentSpan shape) {
     for (const std::int64_t edge : tile) all *= static_cast<double>(edge);
     return all;
   };
-  while (bytes() > static_cast<double>(kMostTileBytes)) {
+  while (bytes() > static_cast<double>(most)) {
     std::int64_t& longest = *std::ranges::max_element(tile);
     longest = (longest + 1) / 2;
   }
