@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -109,7 +110,8 @@ void declare_counts(Lowerer& lowerer, const SeriesStatement& series) {
   const auto value = [&](const ir::Expr& e, const std::string& name) {
     return lowerer.values.materialise(scalar_tensor(e), name, series.range);
   };
-  declare_value(lowerer, series.count, Symbol::Kind::kVar, value(ir::constant_i64(0), "count"));
+  declare_value(lowerer, series.count, Symbol::Kind::kVar,
+                lowerer.versions.own_value(series.count, value(ir::constant_i64(0), "count")));
   if (!series.every_written) return;
   const SourceRange& range = series.every_written->range;
   const ir::Expr every = integer_scalar(lowerer, *series.every_written, "`every`");
