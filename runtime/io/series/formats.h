@@ -4,7 +4,7 @@
 
 #include "runtime/io/series/record_file.h"
 
-// The formats of series. `how` distinguishes a new file, a file that is continued after so many records, and one that
+// The formats of series. `how` distinguishes a new file, a file that is continued after a number of records, and one that
 // rank 0 has prepared.
 
 namespace tdsl::rt {

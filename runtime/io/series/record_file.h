@@ -27,7 +27,7 @@ struct SeriesLayout {
   ElementType type = ElementType::kF64;
   Extents record;  ///< shape of a record
 
-  /// Shape of so many records.
+  /// Shape of that number of records.
   [[nodiscard]] Extents shape(std::int64_t records) const;
 };
 
