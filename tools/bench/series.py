@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--folder", default=".")
     parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--records", type=int, default=1000)
+    parser.add_argument("--records", type=int, default=100)
     parser.add_argument("--megabytes", type=float, default=10, help="of a record")
     parser.add_argument("--format", default="npy")
     parser.add_argument("--pairs", type=int, default=5)
