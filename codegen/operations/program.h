@@ -320,6 +320,8 @@ struct OutputStep {
   std::string name;
   ValueId value;  ///< a tensor
   int site = 0;
+  std::optional<ValueId> record = {};  ///< the number of a series' record, a host value
+  bool begins = false;                 ///< the series begins; the tensor has no records
 };
 /// Follows the last recorded use of a tensor.
 struct ReleaseStep {
@@ -346,6 +348,7 @@ struct Declarations {
     std::string name;
     ir::Type type;
     int line = 0;
+    bool series = false;  ///< an output whose first dimension is that of the records
   };
   std::vector<Param> params;
   std::vector<Tensor> inputs;

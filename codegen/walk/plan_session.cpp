@@ -136,8 +136,9 @@ void PlanSession::collect(const std::string& name, const std::vector<const recor
   recorder.collect(name, tensors, at(site));
 }
 
-void PlanSession::output(const std::string& name, const record::TensorHandle& tensor, int site) {
+void PlanSession::output(const std::string& name, const record::TensorHandle& tensor, int site, bool is_record) {
   if (!request_.files.contains(name)) return collect(name, {&tensor.state()}, site);
+  if (is_record && request_.line_files.contains(name)) return recorder.gather(name, tensor, at(site));
   recorder.store(name, tensor, at(site), request_.row_files.contains(name));
 }
 

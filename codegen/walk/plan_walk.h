@@ -30,6 +30,7 @@ struct WalkRequest {
   std::map<std::string, std::int64_t> dimensions;
   std::set<std::string> files;                ///< outputs written to a file
   std::set<std::string> row_files;            ///< those written in C order
+  std::set<std::string> line_files;           ///< those in which a record of a series is a line
   std::map<std::string, StoredInput> stored;  ///< other inputs are estimated
   plan::Factorise factorise = plan::Factorise::kAuto;
 };

@@ -10,7 +10,7 @@ using Kind = GeneratedParser::token;
 
 bool is_name(int kind) {
   return kind == Kind::TOK_NAME || kind == Kind::TOK_BY || kind == Kind::TOK_OUT || kind == Kind::TOK_KERNEL ||
-         kind == Kind::TOK_TILE;
+         kind == Kind::TOK_TILE || kind == Kind::TOK_EVERY;
 }
 
 /// Cost of a line break before a binary operator: lower for looser operators; negative for other tokens.
@@ -67,7 +67,8 @@ class Walk {
       case Kind::TOK_KERNEL: w.ends_value = true; break;
       case Kind::TOK_BY:
       case Kind::TOK_TILE:
-        // After a value it is the keyword of a range or an annotation, elsewhere a name.
+      case Kind::TOK_EVERY:
+        // After a value it is the keyword of a range, an annotation or an output, elsewhere a name.
         w.ends_value = !value_before(i);
         break;
       case Kind::TOK_LEFT_PAREN:

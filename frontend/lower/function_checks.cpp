@@ -6,6 +6,7 @@
 
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/lowering.h"
+#include "frontend/lower/series.h"
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {
@@ -127,6 +128,9 @@ void check_returns(Reports& reports, const ast::Function& f) {
                     "`return` stands at the end of a function's body only; choose the value with `if c then a else b`");
       inner_returns = true;
     });
+  }
+  if (const ast::Stmt* const output = first_output(*block)) {
+    reports.error(DiagnosticId::kMisplacedStatement, output->range, "`output` cannot stand in a function");
   }
   if (!returns && !inner_returns)
     reports.error(DiagnosticId::kMissingReturn, f.name.range, "the body of `" + f.name.name + "` must end in `return`");

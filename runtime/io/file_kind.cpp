@@ -62,6 +62,19 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
   }
 }
 
+void require_series_file(const std::string& path, std::size_t rank) {
+  const FileKind kind = writable_kind(path);
+  if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
+  if (kind != FileKind::kCsv) {
+    throw RunError("cannot write `" + path + "`: " + kind_name(kind) +
+                   " files take no series of records; use .npy, .h5:/NAME, .zarr or .csv");
+  }
+  if (rank <= 1) return;
+  throw RunError("cannot write `" + path +
+                 "`: a line of a .csv file holds a scalar or a vector, and a record of this " + "series has " +
+                 counted(rank, "dimension") + "; use .npy or .zarr");
+}
+
 bool holds_entries(const std::string& path) {
   if (hdf5_name(path)) return false;
   return csv_name(path) || has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");

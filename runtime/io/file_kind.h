@@ -22,6 +22,9 @@ enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz, kC
 /// Throws RunError unless the format of that name supports tensors of `rank` dimensions.
 void require_writable_rank(const std::string& path, std::size_t rank);
 
+/// Throws RunError unless records of `rank` dimensions can be appended to a file of that name.
+void require_series_file(const std::string& path, std::size_t rank);
+
 /// True if the format of that name holds entries (coordinates and values), or is written that way.
 [[nodiscard]] bool holds_entries(const std::string& path);
 

@@ -9,7 +9,7 @@ DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32,
 HEADING = re.compile(r"//# (\w+): *(.*)")
 DIRECTIVE = re.compile(r"// (in|np|args|prints|error|warns|stops|usage|file|alone|pending|fault|tolerance|command|shows|exits|absent)(?::(?: |$)(.*))?$")
 INPUT = re.compile(r"^\s*input\s+(\w+)\s*:\s*(?:sparse\s+)?(\w+)", re.M)
-OUTPUT = re.compile(r"^\s*output\s+(\w+)", re.M)
+OUTPUT = re.compile(r"(?:^|[{;])\s*output\s+(\w+)", re.M)
 PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)\s*(?:=\s*(.*?))?;", re.M)
 
 

@@ -4,7 +4,7 @@ import re
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|\d[\w.]*(?:(?<=[eE])[+-]\d+)?|[A-Za-z_]\w*|.', re.S)
 # Names of the language. A case that declares one of them itself is built separately.
 KEPT = set("""let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false
-inf nan by out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
+inf nan by every out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
 sum prod min max mean any all count argmin argmax norm abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign
 mod isnan isinf sigmoid relu where transpose einsum zeros ones full eye iota random randn sprandom concat reshape diag trace tril triu
 roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh inv det lstsq grad std linalg""".split())

@@ -295,6 +295,10 @@ class Session {
   // Effects, in program order.
 
   void output(std::string_view name, TensorHandle value, int site, int line);
+  /// A series begins. `none`: a tensor of its type without records, which are along the first dimension.
+  void begin_series(std::string_view name, TensorHandle none, int site, int line);
+  /// Appends a record, numbered from 0 on.
+  void append(std::string_view name, TensorHandle value, Index record, int site, int line);
   void print(std::initializer_list<PrintItem> items, int site, int line);
   /// assert on a computed value.
   void check(int line, const Tensor<bool>& condition, std::string_view message, int site);

@@ -12,6 +12,7 @@
 #include "runtime/app/session/entry_memory.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
+#include "runtime/io/series/record_file.h"
 #include "runtime/io/text_file.h"
 #include "runtime/record/start.h"
 #include "runtime/shapes.h"
@@ -228,6 +229,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   for (const auto& [name, file] : options.outputs) {
     walk.files.insert(name);
     if (rt::lies_in_rows(file)) walk.row_files.insert(name);
+    if (rt::takes_whole_records(file)) walk.line_files.insert(name);
   }
   request.enumerate = line.rank.has_value();
   if (line.rank) {

@@ -5,7 +5,7 @@ endif
 
 syntax keyword tdslDeclaration let var param input output import fn monoid extern storage kernel
 syntax keyword tdslStatement return print assert
-syntax keyword tdslRepeat for while in by
+syntax keyword tdslRepeat for while in by every
 syntax keyword tdslConditional if then else where
 syntax keyword tdslModifier tile sparse out identity combine
 syntax keyword tdslType bool i32 i64 f32 f64 c64 c128
