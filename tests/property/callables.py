@@ -11,7 +11,7 @@ PROMOTED = [(("f64", "f64"), "f64"), (("f64", "i64"), "f64"), (("i32", "f32"), "
 
 class Callables:
     def callable(self, context):
-        makers = [(self.generic, 3), (self.mapped, 3), (self.iterated, 2), (self.literal_steps, 1.5), (self.defaults, 1.5), (self.library, 0 if self.exact else 3)]
+        makers = [(self.generic, 3), (self.mapped, 3), (self.iterated, 2), (self.literal_steps, 1.5), (self.defaults, 1.5), (self.library, 0 if self.exact else 5)]
         return self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0](context)
 
     def reach(self):
@@ -156,9 +156,9 @@ class Callables:
         makers = [self.ode, self.ode, self.solver, self.integral, self.sampled, self.moments, self.rooted]
         return self.rng.choice(makers)(context)
 
-    def named_vector(self, context, limit, least=1):
+    def named_vector(self, context, limit, least=1, most=99):
         """A vector of reals under a name: (statement, name, extent)."""
-        dims = [d for d in self.dims if d.size >= least]
+        dims = [d for d in self.dims if least <= d.size <= most]
         if not dims:
             return None
         n = self.rng.choice(dims)
@@ -185,8 +185,8 @@ class Callables:
         return [Stmt("import std.ode;"), head, Stmt(call)]
 
     def solver(self, context):
-        made = self.named_vector(context, 10)
-        if made is None or made[2].size > 7:
+        made = self.named_vector(context, 10, most=7)
+        if made is None:
             return None
         head, b, n = made
         matrix, result, steps = self.new_name("x"), self.new_name("t"), self.new_name("q")

@@ -9,7 +9,7 @@ class Everyday:
     # --- tensors of a given shape
     def everyday(self, scalar, shape, context, depth):
         makers = [(self.reversed_slice, 2), (self.thinned, 2), (self.rebuilt, 1.5), (self.difference, 2), (self.taken, 1.5), (self.like, 1), (self.array_literal, 3),
-                  (self.statistic, 2), (self.table, 3), (self.counted, 1.5), (self.ramp, 1), (self.clipped, 1), (self.close, 1)]
+                  (self.statistic, 4), (self.table, 3), (self.counted, 6 if len(shape) == 1 else 0), (self.ramp, 1), (self.clipped, 1), (self.close, 8 if scalar == "bool" else 0)]
         maker = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         return maker(scalar, shape, context, depth)
 

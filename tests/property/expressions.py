@@ -123,10 +123,10 @@ class Expressions:
             return self.leaf(scalar, shape, context)
         makers = [(self.elementwise, 10), (self.function, 3 if scalar != "bool" else 1), (self.choose, 1.5), (self.converted, 1)]
         if shape:
-            makers += [(self.tensor_operation, 7), (self.everyday, self.weight("names", 1.5)), (self.keyed, self.weight("keys", 0.4))]
+            makers += [(self.tensor_operation, 7), (self.everyday, self.weight("names", 2.5)), (self.keyed, self.weight("keys", 0.7))]
         else:
             makers += [(self.reduction, 5), (self.whole_reduction, 1.5 if context.points < 200 else 0)]
-            makers += [(self.leaf_read, 3), (self.everyday_scalar, self.weight("names", 0.5)), (self.padded, self.weight("boundaries", 0.5)),
+            makers += [(self.leaf_read, 3), (self.everyday_scalar, self.weight("names", 0.8)), (self.padded, self.weight("boundaries", 0.8)),
                        (self.keyed_scalar, self.weight("keys", 0.15))]
         if self.functions:
             makers += [(self.call, 1.5)]

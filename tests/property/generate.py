@@ -62,7 +62,7 @@ class Generator(Stored, Everyday, Callables, Leaving, Keys, Series, Boundaries, 
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
                   (self.twin, 1.2), (self.chain, 0.6), (self.pipeline, 2.5), (self.few_reads, 1.5), (self.scatter_let, 1.2), (self.scatter_assign, 1), (self.top_elements, 0.6),
                   (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5),
-                  (self.grown, self.weight("names", 0.8)), (self.callable, self.weight("functions", 1.5))]
+                  (self.grown, self.weight("names", 0.8)), (self.callable, self.weight("functions", 2.5))]
         wanted = 1 if self.sparse_alone else self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:

@@ -15,6 +15,6 @@ class Leaving:
 
     def with_exits(self, body, context, probability=0.2, words=("break", "continue")):
         """The body of a loop with an exit at some place in it."""
-        if body and self.part("leaving") and self.chance(probability):
+        if body and self.chance(self.weight("leaving", probability)):
             body.insert(self.rng.randrange(len(body) + 1), self.leave(context, words))
         return body

@@ -26,9 +26,9 @@ class Series:
         e = self.index_body(scalar, context.inside(labels), labels)
         return Stmt(f"output ${name}[{', '.join(names)}]: {self.dense_type_text(scalar, shape)} = {{0}}{every};", [e])
 
-    def with_records(self, body, context, probability=0.12):
+    def with_records(self, body, context, probability=0.25):
         """The body of a loop with a record at some place in it, perhaps under a condition."""
-        if not body or not self.part("series") or not self.chance(probability):
+        if not body or not self.chance(self.weight("series", probability)):
             return body
         made = self.record(context)
         if made is None:
