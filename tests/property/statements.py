@@ -433,4 +433,5 @@ class Statements(Routines):
         blocks = [self.block(context, makers, self.rng.choice([1, 2])) for _ in range(self.rng.choice([1, 2]))]
         if not all(blocks):
             return None
+        blocks = [self.with_records(b, context, 0.06) for b in blocks]
         return Stmt("if {0}", [self.expr("bool", (), context, 2)], blocks)
