@@ -100,6 +100,24 @@ class Callables:
             results.append(result)
         return statements + (self.slope(results[-1:], scalar, context) if self.chance(0.4) else [])
 
+    def applied(self, scalar, shape, context, depth):
+        """A function with a lambda that mentions index variables, at each element."""
+        if scalar not in ("f64", "i64") or not context.labels or context.points > 400:
+            return None
+        reach, name = self.reach(), self.new_name("h")
+        head = f"fn ${name}($f: fn({scalar}) -> {scalar}, $x: {scalar}) -> {scalar}"
+        if self.chance(0.6):
+            self.program.statements.append(Stmt(f"{head} = $f($f($x));"))
+        else:
+            steps = Stmt(f"for $r in 0..{self.rng.choice([0, 2, 3])}", (), [[Stmt("$y = $f($y);")]])
+            self.program.statements.append(Stmt(head, (), [[Stmt("var $y = $x;"), steps, Stmt("return $y;")]]))
+        x = self.fit(self.strong(self.expr(scalar, (), context, 1)), int(reach))
+        outer = list(self.values), self.random_allowed
+        self.values, self.random_allowed = outer[0] + 3 * [Value("u", scalar, (), -reach, reach)], False
+        body = self.fit(self.strong(self.expr(scalar, (), context, 2)), reach)
+        self.values, self.random_allowed = outer
+        return ranged(f"${name}(fn($u) = {{0}}, {{1}})", [body, x], scalar, (), (-reach, reach))
+
     def slope(self, results, scalar, context):
         """A derivative through the call."""
         inputs = [v for v in self.values if v.name[0] == "A" and v.scalar == "f64" and v.shape and size_of(v.shape) <= 100]

@@ -127,7 +127,7 @@ class Expressions:
         else:
             makers += [(self.reduction, 5), (self.whole_reduction, 1.5 if context.points < 200 else 0)]
             makers += [(self.leaf_read, 3), (self.everyday_scalar, self.weight("names", 0.8)), (self.padded, self.weight("boundaries", 0.8)),
-                       (self.keyed_scalar, self.weight("keys", 0.15))]
+                       (self.keyed_scalar, self.weight("keys", 0.15)), (self.applied, self.weight("functions", 0.3))]
         if self.functions:
             makers += [(self.call, 1.5)]
         for _ in range(6):

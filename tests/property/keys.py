@@ -16,16 +16,18 @@ class Keys:
             return None
         keyed = not self.random_allowed or self.chance(0.8)
         sizes, key = ", ".join(d.text for d in shape), [self.key(context)] if keyed else []
+        found = [v for v in self.values if v.shape == tuple(shape)]
+        like = f"like=${self.rng.choice(found).name}" if found and self.chance(0.2) else sizes
         tail = ", key={0}" if keyed else ""
         if scalar == "i64" and len(shape) == 1 and self.chance(0.4):
             return Expr(f"permutation({sizes}{tail})", key, "i64", shape, 0, max(shape[0].size - 1, 0))
         if scalar in ("i64", "i32") or self.exact:
             low = self.rng.choice([-3, 0, 1])
             high = low + self.rng.choice([1, 2, 7])
-            e = Expr(f"randint({low}, {high}, {sizes}{tail})", key, "i64", shape, low, high - 1)
+            e = Expr(f"randint({low}, {high}, {like}{tail})", key, "i64", shape, low, high - 1)
         else:
             name, low, high = self.rng.choice([("random", 0, 1), ("randn", -6, 6)])
-            e = Expr(f"{name}({sizes}{tail})", key, "f64", shape, low, high)
+            e = Expr(f"{name}({like}{tail})", key, "f64", shape, low, high)
         return e if e.scalar == scalar else Expr(f"{scalar}({{0}})", [e], scalar, shape, e.low, e.high)
 
     def keyed_scalar(self, scalar, shape, context, depth):

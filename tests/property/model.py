@@ -125,7 +125,7 @@ class Input:
         return (".npy", ".tns")[self.seed % 2]
 
     def argument(self, stem):
-        """What the option of the input gets: a vector is a column of a table."""
+        """The value of its option: the path, and for a vector in a table the column."""
         return f"{stem}{self.extension}" + (":value" if self.extension == ".csv" and len(self.shape) == 1 else "")
 
     def save(self, stem):
