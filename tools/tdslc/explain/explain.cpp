@@ -117,7 +117,7 @@ void bind_files(const codegen::OperationProgram& operations, const rt::AppOption
     const rt::InputFile opened(file->second);
     if (at_least != opened.may_be_longer()) continue;
     const std::vector<std::int64_t> shape =
-        opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
+        opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries(), input.type.scalar);
     if (shape.size() != input.type.rank()) {
       throw rt::RunError(
           {operations.files.front(), input.line},
