@@ -47,6 +47,10 @@ double points_of(const Op& op) {
   return points;
 }
 
+double simple_points_of(const Op& op) {
+  return points_of(op) * (op.by_rows ? std::max(1.0, op.flops_per_point / 2) : 1.0);
+}
+
 PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands)
     : op_(op), inputs_(inputs), operands_(operands) {
   if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
@@ -68,7 +72,7 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty())
     return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
-  if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
+  if (mine >= inputs_.threads || simple_points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
   const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
   if (inputs_.memory == 0 || op_.outputs.empty()) return wanted;
   const double bytes = static_cast<double>(op_.outputs.front().element.bytes) * elements_of(op_.shape);
