@@ -41,6 +41,27 @@ bool reads_value(const FusedKernel::Member& m, ValueId v) {
 /// Most operands that are prefetched.
 constexpr std::size_t kMostAhead = 2;
 
+/// The float locals outside of a loop over elements to which its body adds, for partial sums. None if the body has
+/// loops or branches, since it is compiled once for every partial sum.
+std::vector<ValueId> light_sums(const nest::Nest& nest, const nest::Body& body) {
+  std::vector<ValueId> inside, sums;
+  for (const nest::Statement& s : body) {
+    if (const auto* v = std::get_if<nest::Var>(&s.op)) inside.push_back(v->local);
+    const auto* u = std::get_if<nest::Update>(&s.op);
+    const bool simple = u != nullptr || std::holds_alternative<nest::Let>(s.op) ||
+                        std::holds_alternative<nest::Var>(s.op) || std::holds_alternative<nest::Store>(s.op);
+    if (!simple) return {};
+    if (u == nullptr) continue;
+    const ValueId v = u->to.variable;
+    const nest::Variable& to = nest.variable(v);
+    if (to.role != nest::Variable::Role::kLocal || to.type.rank() > 0 || std::ranges::find(inside, v) != inside.end())
+      continue;
+    if (u->with.kind != ir::Monoid::Kind::kSum || !ir::is_float(to.type.scalar)) return {};
+    if (std::ranges::find(sums, v) == sums.end()) sums.push_back(v);
+  }
+  return sums;
+}
+
 }  // namespace
 
 std::vector<FusedNestBuilder::Members> FusedNestBuilder::in_walks() const {
@@ -218,7 +239,10 @@ void FusedNestBuilder::pass(const Members& members, const std::vector<ValueId>& 
     for (const Member* m : needed) at_element(*m);
     for (const Member* m : members) at_element(*m);
   });
-  if (matrices.size() == 1) over.ahead = ahead(members, needed);
+  if (matrices.size() == 1) {
+    over.ahead = ahead(members, needed);
+    over.sums = light_sums(nest_, body);
+  }
   add(nest::For{column, std::move(over), nest::Order::kSerial, std::move(body)});
   for (const Member* m : needed) row_values_.erase(m->value);
   for (const Member* m : rows) {

@@ -103,6 +103,7 @@ Walk PartParser::walk() {
   }
   stored.within = bounds();
   while (cursor_.accept("ahead")) stored.ahead.push_back(place());
+  while (cursor_.accept("sums")) stored.sums.push_back(known_value());
   return stored;
 }
 

@@ -142,6 +142,7 @@ class TextPrinter {
           for (const Fibre& fibre : s.fibres)
             fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.merge))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
+          for (const ValueId v : s.sums) ahead += " sums " + value_text(v);
           const std::string by = s.by == ir::ByValue::kNone ? "" : fmt::format(" by {}", ir::name_of(s.by));
           return fmt::format("over stored {}{}{}{}", fibres, by, bounds(s.within), ahead);
         },

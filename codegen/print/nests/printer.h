@@ -207,7 +207,7 @@ class Printer {
   [[nodiscard]] bool stays(const std::vector<Expr>& subscripts) const;
   void add_marks(const For& f, codegen::Statements& body) const;
   codegen::Statements accumulated_row(const For& f, codegen::Statements body);
-  std::string ahead_text(const std::vector<Place>& ahead, const std::string& j);
+  std::string ahead_text(const std::vector<Place>& ahead, int index);
   [[nodiscard]] bool runs_over_rows(const For& f) const;
   std::string put_subscript(std::size_t dimension, const std::string& index);
   std::string put(const Store& s);

@@ -17,7 +17,7 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty())
     return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
-  if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
+  if (mine >= inputs_.threads || simple_points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
   const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
   if (inputs_.memory == 0 || op_.outputs.empty()) return wanted;
   const double bytes = static_cast<double>(op_.outputs.front().element.bytes) * elements_of(op_.shape);

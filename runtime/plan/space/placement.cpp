@@ -48,6 +48,10 @@ double points_of(const Op& op) {
 
 double entries_of(const Op& op) { return op.moves ? op.outputs.front().stored.expected : points_of(op); }
 
+double simple_points_of(const Op& op) {
+  return points_of(op) * (op.by_rows ? std::max(1.0, op.flops_per_point / 2) : 1.0);
+}
+
 PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands)
     : op_(op), inputs_(inputs), operands_(operands) {
   if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);

@@ -136,6 +136,8 @@ class PlacementBuilder {
 [[nodiscard]] double points_of(const Op& op);
 /// Expected entries of all lists of an assembly together.
 [[nodiscard]] double entries_of(const Op& op);
+/// The same, where a point of a fused operator, a row's share of many operations, counts for every two operations.
+[[nodiscard]] double simple_points_of(const Op& op);
 /// Elements of a tensor of this shape.
 [[nodiscard]] double elements_of(const std::vector<Index>& shape);
 

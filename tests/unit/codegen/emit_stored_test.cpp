@@ -33,6 +33,12 @@ std::string emitted_coded(const std::string& body, bool nests = false) {
   return codegen::emit(codegen::lower(passes::coding(program, context)), {});
 }
 
+std::string emitted_walk(const std::string& body) {
+  passes::PassContext context;
+  const ir::Program program = passes::iteration(ir::parse(kCompressedMatrices + body), context);
+  return codegen::emit(codegen::lower(passes::stored_nests(program, context)), {});
+}
+
 void check_contains(const std::string& text, const std::string& part) {
   CHECK_MESSAGE(text.find(part) != std::string::npos, part << "\nis not in\n" << text);
 }
@@ -56,11 +62,21 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
   check_contains(text, "const auto r = t.out_from<double, 1>(0.0);");
   check_contains(text, "A.rows(range_i, [&](const auto& row) {");
   check_contains(text, "double total = 0.0;");
-  check_contains(text, "[&](Index j) { rt::fetch_ahead(y(j)); },");
+  check_contains_words(text, "rt::elements_ahead<double>(range_j.size()), [&](Index j) { rt::fetch_ahead(y(j)); },");
   check_contains(text, "[&](Index j, double a) { total += scalar::absent_multiply(a, y(j)); });");
   check_contains_words(text, "session.sparse<double>({\"r\", ");
   check_contains_words(
       text, "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), walked(1)}}, ");
+}
+
+TEST_CASE("codegen emit stored: sums of a row in a walk are added up in lanes, and updates of results are not") {
+  const std::string text = emitted_walk(
+      "%8:f64[%0] \"u\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\n"
+      "%9:f64[%1] \"r\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %8[i])) @0:5:1-5:2\n"
+      "output \"r\" %9\n");
+  check_contains_words(text, "row.sums(rt::elements_ahead<double>(Interval{0, m}.size()), [&](Index");
+  check_contains_words(text, "double a, double& total");
+  check_contains_words(text, "row.each(rt::elements_ahead<double>(Interval{0, m}.size()), [&](Index");
 }
 
 TEST_CASE("codegen emit stored: a guard with both bounds of the column is a part of the row") {
