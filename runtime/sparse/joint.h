@@ -72,14 +72,14 @@ class PartRows {
 template <class T>
 class RowCursor {
  public:
-  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
+  [[gnu::noinline]] RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
     parts.require_plain();
     settle();
   }
   /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the row, valid until the next call, and advances.
-  [[nodiscard]] std::span<const Segment<T>> take() {
+  [[nodiscard, gnu::noinline]] std::span<const Segment<T>> take() {
     if (band_.size() == 1) {
       const Segment<T>& only = band_[0].take();
       // Copied, because `settle` may leave the band.
@@ -95,7 +95,7 @@ class RowCursor {
   }
   [[nodiscard]] static std::span<const Segment<T>> none() { return {}; }
   /// Advances to the first row with subscript >= i.
-  void seek(Index i) {
+  [[gnu::noinline]] void seek(Index i) {
     while (index_ < i) {
       for (PartRows<T>& part : band_) part.seek(i);
       settle();
@@ -429,8 +429,9 @@ class JointRow {
     }
   }
 
+  /// Out of line: the rare case that some rows are no lists.
   template <class F, class First, class... Others>
-  static void merged(const F& f, First first, Others... others) {
+  [[gnu::noinline]] static void merged(const F& f, First first, Others... others) {
     if constexpr (kJoint == Joint::kFirst) {
       while (first.index() != kNoIndex) {
         const Index j = first.index();

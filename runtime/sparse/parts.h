@@ -356,7 +356,8 @@ class RowCursor;
 template <class T, int R>
 class Parts {
  public:
-  explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
+  /// Out of line: kernels would be compiled with a copy of it for every vector width.
+  [[gnu::noinline]] explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
     for (const Part& part : parts) {
       if (part.head == nullptr || part.head->bytes == 0) continue;
       if (part.head->is_coded()) {
