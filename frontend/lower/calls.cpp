@@ -5,7 +5,7 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/instances.h"
+#include "frontend/lower/functions/instances.h"
 
 namespace tdsl::frontend {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "frontend/lower/instances.h"
+#include "frontend/lower/functions/instances.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/syntax/parse.h"
 #include "ir/graph/check.h"

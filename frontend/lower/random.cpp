@@ -2,8 +2,8 @@
 #include <functional>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/lower/functions/points.h"
 #include "frontend/lower/lowering.h"
-#include "frontend/lower/points.h"
 #include "frontend/lower/prelude.h"
 #include "ir/graph/affine.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "frontend/lower/captures.h"
+#include "frontend/lower/functions/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/within.h"

@@ -1,4 +1,4 @@
-#include "frontend/lower/captures.h"
+#include "frontend/lower/functions/captures.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "frontend/lower/functions/points.h"
 #include "frontend/lower/lowering.h"
-#include "frontend/lower/points.h"
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {

@@ -1,10 +1,10 @@
-#include "frontend/lower/points.h"
+#include "frontend/lower/functions/points.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "frontend/lower/captures.h"
+#include "frontend/lower/functions/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"

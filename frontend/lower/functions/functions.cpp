@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/captures.h"
-#include "frontend/lower/instances.h"
-#include "frontend/lower/points.h"
+#include "frontend/lower/functions/captures.h"
+#include "frontend/lower/functions/instances.h"
+#include "frontend/lower/functions/points.h"
 #include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"

@@ -1,4 +1,4 @@
-#include "frontend/lower/instances.h"
+#include "frontend/lower/functions/instances.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,8 +7,8 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
+#include "frontend/lower/functions/points.h"
 #include "frontend/lower/lowering.h"
-#include "frontend/lower/points.h"
 #include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
 
