@@ -13,7 +13,7 @@ from everyday import Everyday
 from keys import Keys
 from leaving import Leaving
 from pipelines import Pipelines
-from series import Series
+from records import Records
 from stored import Stored
 
 SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
@@ -35,7 +35,7 @@ class Function:
 PARTS = ("names", "functions", "leaving", "keys", "series", "boundaries")
 
 
-class Generator(Stored, Everyday, Callables, Leaving, Keys, Series, Boundaries, Pipelines):
+class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries, Pipelines):
     def __init__(self, seed, exact, sparse=False, parts=None):
         self.rng, self.exact = random.Random(seed), exact
         self.parts = parts

@@ -3,7 +3,7 @@ from expressions import Context, Label
 from model import Stmt
 
 
-class Series:
+class Records:
     def record(self, context):
         """`output name = …;`, `output name[i] = …;` or the name of a variable, with or without `every`."""
         every = self.rng.choice(["", "", " every 1", " every 2", " every 3", " every 5"])
