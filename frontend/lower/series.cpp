@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -132,21 +134,33 @@ void declare_counts(Lowerer& lowerer, const SeriesStatement& series) {
   declare_value(lowerer, series.every, Symbol::Kind::kLet, number)->used = true;
 }
 
-/// True if all sizes of the type are defined by the first `count` nodes of the program.
-bool sizes_known(const ir::Program& program, const ir::Type& type, std::size_t count) {
+/// Where a series of that type begins: the first position behind leading declarations and earlier series at which all
+/// sizes are defined. None if one of them is not defined by the first `count` nodes of the program.
+std::optional<std::size_t> beginning(const ir::Program& program, const ir::Type& type, std::size_t count) {
+  std::set<ir::ValueId> sizes;
+  for (const ir::Extent& extent : type.shape) {
+    for (const ir::ValueId v : extent.values()) sizes.insert(v);
+  }
   const auto front = std::span(program.body.nodes).first(count);
-  return std::ranges::all_of(type.shape, [&](const ir::Extent& extent) {
-    return std::ranges::all_of(extent.values(), [&](ir::ValueId v) {
-      return std::ranges::any_of(front,
-                                 [&](const ir::Node& n) { return std::ranges::find(n.results, v) != n.results.end(); });
-    });
-  });
+  const auto declares = [](const ir::Node& n) {
+    return std::holds_alternative<ir::Dimension>(n.op) || std::holds_alternative<ir::Param>(n.op) ||
+           std::holds_alternative<ir::Input>(n.op);
+  };
+  auto place = static_cast<std::size_t>(std::ranges::find_if_not(front, declares) - front.begin());
+  for (std::size_t k = 0; k < front.size(); ++k) {
+    const auto* output = std::get_if<ir::Output>(&front[k].op);
+    bool behind = output != nullptr && output->begins;
+    for (const ir::ValueId v : front[k].results) behind = sizes.erase(v) > 0 || behind;
+    if (behind) place = std::max(place, k + 1);
+  }
+  return sizes.empty() ? std::optional(place) : std::nullopt;
 }
 
-/// Begins the series with no record, at position `place` of the program's nodes.
-void begin_series(Lowerer& lowerer, const SeriesStatement& series, const ir::Type& record, std::size_t place) {
+/// Begins the series with no record, at the start of the program. Its outermost statement stands behind `count` nodes.
+void begin_series(Lowerer& lowerer, const SeriesStatement& series, const ir::Type& record, std::size_t count) {
   std::vector<ir::Node>& nodes = lowerer.graph.program().body.nodes;
-  if (!sizes_known(lowerer.graph.program(), record, place)) {
+  const std::optional<std::size_t> place = beginning(lowerer.graph.program(), record, count);
+  if (!place) {
     lowerer.reports.unsupported(series.range, "a series whose records have a size that is computed in the loop, `" +
                                                   lowerer.graph.text(record) + "`, is");
   }
@@ -161,7 +175,7 @@ void begin_series(Lowerer& lowerer, const SeriesStatement& series, const ir::Typ
       series.name.name, series.range);
   lowerer.graph.emit_effect(ir::Output{series.name.name, none, {}, true}, series.range);
   const auto at = [&](std::size_t k) { return nodes.begin() + static_cast<std::ptrdiff_t>(k); };
-  std::rotate(at(place), at(first), nodes.end());
+  std::rotate(at(*place), at(first), nodes.end());
 }
 
 }  // namespace
@@ -198,14 +212,14 @@ void lower_series(Lowerer& lowerer, const ast::Stmt& s) {
   RecordNumbers numbers;
   const ast::StmtPtr numbered = numbers.statement(s);
   for (const SeriesStatement& series : numbers.found()) declare_counts(lowerer, series);
-  std::size_t place = lowerer.graph.program().body.nodes.size();
+  std::size_t count = lowerer.graph.program().body.nodes.size();
   dispatch(lowerer, *numbered);
   for (const SeriesStatement& series : numbers.found()) {
     const auto record = lowerer.declared.records.find(series.name.name);
     if (record == lowerer.declared.records.end()) continue;  // reported
     const std::size_t before = lowerer.graph.program().body.nodes.size();
-    begin_series(lowerer, series, ir::Type(lowerer.graph.program().type(record->second)), place);
-    place += lowerer.graph.program().body.nodes.size() - before;
+    begin_series(lowerer, series, ir::Type(lowerer.graph.program().type(record->second)), count);
+    count += lowerer.graph.program().body.nodes.size() - before;
   }
 }
 

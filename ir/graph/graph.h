@@ -253,8 +253,8 @@ struct Check {
 };
 /// `output w;`: the current value under this name.
 ///
-/// An `output` in a block appends records to a series. The series `begins` in front of the outermost statement, with an
-/// empty tensor, whose first dimension is that of the records; then each value is appended under the number of its
+/// An `output` in a block appends records to a series. The series `begins` at the start of the program, with an empty
+/// tensor, whose first dimension is that of the records; then each value is appended under the number of its
 /// record, a rank-0 i64: 0, 1, 2, …
 struct Output {
   std::string name;

@@ -48,6 +48,14 @@ std::vector<std::string> names_in(const Identifier& file) {
   return names;
 }
 
+/// All groups of the path must exist before their members are queried.
+bool has_links(const Identifier& file, const std::string& name) {
+  for (std::size_t end = name.find('/', 1); end != std::string::npos; end = name.find('/', end + 1)) {
+    if (H5Lexists(file, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+  }
+  return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0;
+}
+
 std::string among(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   std::string text;
@@ -83,7 +91,7 @@ class Dataset final : public Hdf5Dataset {
  public:
   Dataset(const std::string& file, const std::string& name)
       : file_(checked(H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), H5Fclose)) {
-    if (has_links(name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0)
+    if (has_links(file_, name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0)
       dataset_ = Identifier(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
     if (!dataset_)
       throw std::runtime_error("there is no dataset `" + name + "` in the file; " + among(names_in(file_)));
@@ -123,14 +131,6 @@ class Dataset final : public Hdf5Dataset {
   }
 
  private:
-  /// All groups of the path must exist before their members are queried.
-  [[nodiscard]] bool has_links(const std::string& name) const {
-    for (std::size_t end = name.find('/', 1); end != std::string::npos; end = name.find('/', end + 1)) {
-      if (H5Lexists(file_, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
-    }
-    return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
-  }
-
   void describe() {
     const Identifier type = checked(H5Dget_type(dataset_), H5Tclose);
     const StoredType stored = stored_type(type);
@@ -265,6 +265,8 @@ class Plugin final : public Hdf5Plugin {
       const Identifier space =
           checked(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), most.data()), H5Sclose);
       const Identifier type = written_type(kind, bytes);
+      // A run that resumes from a checkpoint before the series began finds that of the earlier run.
+      if (!first && has_links(open, dataset)) check(H5Ldelete(open, dataset.c_str(), H5P_DEFAULT));
       const Identifier made =
           checked(H5Dcreate2(open, dataset.c_str(), type, space, links, creation, H5P_DEFAULT), H5Dclose);
       check(H5Fflush(open, H5F_SCOPE_GLOBAL));
@@ -297,6 +299,7 @@ class Plugin final : public Hdf5Plugin {
     constexpr hsize_t kLarge = 65536, kPage = 4096;
     const Identifier access = file_access();
     check(H5Pset_alignment(access, kLarge, kPage));
+    check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST));  // headers without checksums
     return checked(first ? H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
                          : H5Fopen(file.c_str(), H5F_ACC_RDWR, access),
                    H5Fclose);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -87,6 +88,11 @@ std::string resolve_target(const std::string& path) {
 
 bool lies_in_rows(const std::string& path) {
   return hdf5_name(path).has_value() || readable_kind(path) == FileKind::kNpy;
+}
+
+std::int64_t most_record_in_rows(const std::string& path) {
+  if (!lies_in_rows(path)) return -1;
+  return hdf5_name(path) ? kMostRecordChunkBytes : std::numeric_limits<std::int64_t>::max();
 }
 
 std::string file_behind(const std::string& path) {

@@ -33,6 +33,9 @@ void require_series_file(const std::string& path, std::size_t rank);
 
 /// True if the format stores a tensor as one array in C order, row after row.
 [[nodiscard]] bool lies_in_rows(const std::string& path);
+/// The most bytes of a record of a series that the format stores so; HDF5 files cut larger records into chunks.
+/// Negative: it stores none so.
+[[nodiscard]] std::int64_t most_record_in_rows(const std::string& path);
 
 /// The file part of a name that may include a dataset or column.
 [[nodiscard]] std::string file_behind(const std::string& path);

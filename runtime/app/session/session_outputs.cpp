@@ -157,7 +157,7 @@ void Session::begin_series(std::string_view name, TensorHandle none, int /*site*
   const auto file = impl_->setup.options.outputs.find(output);
   const std::string* const path = file == impl_->setup.options.outputs.end() ? nullptr : &file->second;
   if (impl_->setup.arrays != nullptr && path == nullptr) {
-    if (!impl_->setup.arrays->wants(output)) return;
+    if (impl_->sink->dry_run() || !impl_->setup.arrays->wants(output)) return;
     impl_->stop(line, "the series `" + output + "` can be written to a file, not to an array");
   }
   const checkpoint::SavedSeries* saved = nullptr;
@@ -190,7 +190,7 @@ void Session::append(std::string_view name, TensorHandle value, Index record, in
   }
   if (shown) return impl_->recorder.collect(name, {&state, 1}, {site, line});
   if (whole) return impl_->recorder.gather(name, value, {site, line});
-  impl_->recorder.store(name, value, {site, line}, lies_in_rows(file->second));
+  impl_->recorder.store(name, value, {site, line}, state->desc.bytes() <= most_record_in_rows(file->second));
 }
 
 void Session::print(std::initializer_list<PrintItem> items, int site, int line) {

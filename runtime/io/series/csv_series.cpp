@@ -56,7 +56,12 @@ class CsvSeries final : public RecordFile {
       const std::scoped_lock lock(mutex_);
       for (; records_ < records; ++records_) text += line_of(lines_.extract(records_).mapped());
     }
-    write_at(fd_, std::as_bytes(std::span(text)), bytes_, path());
+    try {
+      write_at(fd_, std::as_bytes(std::span(text)), bytes_, path());
+    } catch (...) {
+      [[maybe_unused]] const int cut = ::ftruncate(fd_, bytes_);  // no part of a line stays
+      throw;
+    }
     bytes_ += static_cast<std::int64_t>(text.size());
   }
   void sync() const override {

@@ -32,7 +32,6 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr std::int64_t kMostChunkBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kFirstRoom = 32, kMostNewRoom = 256;  // records
 
 /// A file with series of this process. The mutex serialises changes of its metadata.
@@ -61,7 +60,7 @@ class Hdf5Records final : public RecordFile {
   Hdf5Records(SeriesLayout its_layout, const OpenSeries& how)
       : RecordFile(std::move(its_layout)),
         name_(hdf5_name(layout().path).value()),
-        chunk_(zarr_tile(layout().type, layout().shape(0), kMostChunkBytes)) {
+        chunk_(zarr_tile(layout().type, layout().shape(0), kMostRecordChunkBytes)) {
     for (std::size_t d = 1; d < chunk_.size(); ++d)
       chunks_in_record_ *= (layout().record[d - 1] + chunk_[d] - 1) / chunk_[d];
     if (how.way == OpenSeries::Way::kJoin) {
@@ -84,18 +83,14 @@ class Hdf5Records final : public RecordFile {
   void finish() override {
     if (chunks_in_record_ == 0) return;
     const std::scoped_lock lock(file_->mutex);
-    const std::int64_t count = published_;
-    take_place(resized(room(), count, count));  // chunks behind the first extent are freed where it covers them
-    set_count(count);
+    static_cast<void>(with_room(published_));
   }
 
   [[nodiscard]] bool needs_room(std::int64_t record) const override { return record >= room(); }
   [[nodiscard]] std::string make_room(std::int64_t record) override {
     const std::scoped_lock lock(file_->mutex);
-    const std::int64_t before = room(), more = std::clamp(before, kFirstRoom, kMostNewRoom);
-    const Hdf5Series grown = resized(-1, std::max(before + more, record + 1), before);
-    take_place(grown);
-    set_count(published_);
+    const std::int64_t more = std::clamp(room(), kFirstRoom, kMostNewRoom);
+    const Hdf5Series grown = with_room(std::max(room() + more, record + 1));
     add(grown.chunk_offsets);
     return text_of(grown.chunk_offsets);
   }
@@ -128,7 +123,25 @@ class Hdf5Records final : public RecordFile {
   void take_place(const Hdf5Series& series) { extent_offset_ = series.extent_offset; }
   void set_count(std::int64_t records) {
     published_ = records;
+    write_extent(records);
+  }
+  void write_extent(std::int64_t records) const {
     write_at(file_->fd, std::as_bytes(std::span(&records, 1)), extent_offset_, layout().path);
+  }
+
+  /// Gives the dataset chunks for that number of records. The library finds the first extent with which it left the
+  /// dataset: it allocates and frees the chunks between the two. Returns the new ones.
+  Hdf5Series with_room(std::int64_t records) {
+    write_extent(room());
+    try {
+      const Hdf5Series series = resized(-1, records, room());
+      take_place(series);
+      set_count(published_);
+      return series;
+    } catch (...) {
+      write_extent(published_);
+      throw;
+    }
   }
 
   template <class Call>

@@ -46,7 +46,10 @@ class ZarrSeries final : public RecordFile {
     std::FILE* const file = std::fopen(temporary.c_str(), "we");
     bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (file != nullptr) good = std::fclose(file) == 0 && good;
-    if (!good || ::rename(temporary.c_str(), head().c_str()) != 0) fail_file(path(), "cannot write", errno);
+    if (good && ::rename(temporary.c_str(), head().c_str()) == 0) return;
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    fail_file(path(), "cannot write", error);
   }
 
   void sync() const override {

@@ -238,6 +238,8 @@ TEST_CASE("codegen operations: every rule of the verifier") {
        {last(ReleaseStep{{0}}), "a released value is a host value: %0 `n`"},
        {[](OperationProgram& p) { only<InputStep>(p).target = {0}; }, "an input is a host value: %0 `n`"},
        {[](OperationProgram& p) { only<OutputStep>(p).value = {0}; }, "an output is a host value: %0 `n`"},
+       {[](OperationProgram& p) { only<OutputStep>(p).record = ValueId{5}; },
+        "the number of a record is not a host value: %5 `C`"},
        {last(random_host), "a random tensor is a host value: %0 `n`"},
        {last(host_chain), "a product is a host value: %0 `n`"},
        {last(host_chain), "a chain has one more size than factors"},

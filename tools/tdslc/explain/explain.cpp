@@ -228,7 +228,7 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   request.assumption = assume_missing(operations, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) {
     walk.files.insert(name);
-    if (rt::lies_in_rows(file)) walk.row_files.insert(name);
+    if (rt::lies_in_rows(file)) walk.row_files.emplace(name, rt::most_record_in_rows(file));
     if (rt::takes_whole_records(file)) walk.line_files.insert(name);
   }
   request.enumerate = line.rank.has_value();
