@@ -50,7 +50,7 @@ class Interpreter {
       nodes(program_.body);
     } catch (const Stop& s) {
       result_.error = s.error;
-      result_.outputs.clear();
+      std::erase_if(result_.outputs, [&](const auto& output) { return !result_.series.contains(output.first); });
       result_.output_order.clear();
     }
     result_.uncertain_control = environment_.uncertain() || open_condition_;

@@ -48,7 +48,8 @@ struct EvalOptions {
 };
 
 struct EvalResult {
-  std::map<std::string, Array> outputs;  ///< of a series all records, along the first dimension
+  /// Of a series all records, along the first dimension. After an error there are series alone.
+  std::map<std::string, Array> outputs;
   std::set<std::string> series;
   std::vector<std::string> output_order;
   std::optional<EvalError> error;

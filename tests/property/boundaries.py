@@ -40,6 +40,8 @@ class Boundaries:
 
     def any_subscript(self, dim, context):
         """An integer near [0, size), often outside."""
+        if self.chance(0.1):
+            return Expr(f"-{self.rng.randrange(1, 30)}", [], "i64", (), -30, -1)
         labels = [x for x in context.labels + context.loops if x.dim is None or x.dim.size > 0]
         if not labels or self.chance(0.1):
             inside = self.subscript(dim, context)
