@@ -3,6 +3,7 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -63,7 +64,6 @@ def program_text(script, function, translation, version):
 
 
 def version_of(tdslc):
-    import subprocess
     try:
         return subprocess.run([tdslc, "--version"], capture_output=True, text=True, timeout=60).stdout.strip().removeprefix("tdslc ")
     except (OSError, subprocess.TimeoutExpired):

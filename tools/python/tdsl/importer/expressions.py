@@ -7,9 +7,9 @@ import numpy as np
 
 from . import names
 from .arguments import bind_arguments
-from .errors import Place
+from .errors import Place, Skip
 from .extents import Extent
-from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, of_extent, text_of,
+from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, of_extent, text_of,
                      unified)
 
 _SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
@@ -33,7 +33,7 @@ class Expressions:
             return value
         if node.id in self.frame.stored:
             if node.id in self.poisoned:
-                raise names.skip()
+                raise Skip
             raise Place(node, "import-unbound", f"`{node.id}` has no value here")
         return self.constant(node)
 

@@ -5,8 +5,8 @@ import dataclasses
 from .errors import Place, Skip
 from .extents import Extent
 from .scopes import Binding, Frame
-from .source import defaults, parameters, stored_names
-from .values import POSTFIX, SUM, Value, broadcast, cast, text_of
+from .source import defaults, parameters
+from .values import POSTFIX, SUM, Value, broadcast, text_of
 
 
 class Statements:

@@ -4,7 +4,7 @@ import dataclasses
 
 from .errors import Place
 from .extents import Extent
-from .values import POSTFIX, PRODUCT, UNARY, Value, cast
+from .values import POSTFIX, Value, cast
 
 
 def _is_slice(node):

@@ -1,6 +1,8 @@
 """A NumPy function and example arguments -> the text of a TDSL program."""
+import collections
 import dataclasses
 import inspect
+import re
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from .scopes import Binding, Frame, Scopes
 from .source import parameters
 from .statements import Statements, refuse_parameters
 from .subscripts import Subscripts
-from .values import POSTFIX, TYPES, WIDENED, Value
+from .values import TYPES, WIDENED, Value
 
 _MOST_ROUNDS = 60
 
@@ -65,7 +67,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         if self.places:
             unique = {(place.line, place.column, place.id, place.reason): place for place in self.places}
             raise TranslationError(self.script.path, list(unique.values()))
-        return Translation("\n".join(self.out) + "\n", options, results, updated, self.notes, dimensions.assumptions())
+        return Translation("\n".join(without_unused(self.out)) + "\n", options, results, updated, self.notes, dimensions.assumptions())
 
     # Text
 
@@ -192,6 +194,16 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
             self.emit(f"output {output} = {target};")
             updated[output] = name
         return updated
+
+
+def without_unused(lines):
+    """Without `let`s of names that nothing reads."""
+    while True:
+        words = collections.Counter(word for line in lines if not line.lstrip().startswith("//") for word in re.findall(r"[A-Za-z_]\w*", line))
+        kept = [line for line in lines if not ((found := re.match(r"\s*let (\w+) = ", line)) and words[found[1]] == 1)]
+        if len(kept) == len(lines):
+            return kept
+        lines = kept
 
 
 def bound_arguments(function, args, kwargs):

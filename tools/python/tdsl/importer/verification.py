@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from .errors import Place
+from .values import WIDENED
 
 _LIMIT = 600  # seconds of one program
 TOLERANCE = {"f32": 1e-4, "f64": 1e-9}
@@ -108,7 +108,6 @@ def compare(translation, function, arguments, tdslc, folder, mode, tolerance):
 def _given(value, path):
     """The text of an option: a number, or the file of an array."""
     if isinstance(value, np.ndarray) and value.ndim:
-        from .values import TYPES, WIDENED
         np.save(path, value.astype(np.int64) if value.dtype.name in WIDENED else np.ascontiguousarray(value).astype(value.dtype.newbyteorder("=")))
         return path
     number = np.asarray(value).item()
