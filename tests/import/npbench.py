@@ -71,7 +71,7 @@ def outcome(folder, name, tdslc, keep):
     if keep:
         (keep / f"{name}.tdsl").write_text(text)
     options = types.SimpleNamespace(verify="eval", rtol=1e-6 if "f32" in text else None)
-    record = {"examples": 0}
+    record = {}
     try:
         command.verify(record, translation, script, function, given, tdslc, text, options)
     except verification.Different as error:

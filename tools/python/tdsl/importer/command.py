@@ -151,7 +151,7 @@ def imported(options):
 
 
 def verify(record, translation, script, function, given, tdslc, text, options):
-    record.update({"largest_difference": 0.0, "numpy_seconds": 0.0, "tdsl_seconds": 0.0})
+    record.update({"examples": 0, "largest_difference": 0.0, "numpy_seconds": 0.0, "tdsl_seconds": 0.0})
     with tempfile.TemporaryDirectory(prefix="tdsl-import-") as folder:
         with open(os.path.join(folder, "program.tdsl"), "w") as file:
             file.write(text)
