@@ -273,3 +273,14 @@ def bool_sum(c): return c + c + 1.5, -c  # import-type
 
 
 def unknown_call(x): return sorted(x)  # import-call
+
+
+def exchanged_parts(A):
+    A[1], A[0] = A[0], A[1]  # import-view
+    return A
+
+
+def stale_tuple(A):
+    pair = (A[0], 1)
+    A[0] = 2
+    return pair[0]  # import-view

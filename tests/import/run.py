@@ -32,7 +32,7 @@ def arguments(number):
     square = random.rand(m, m)
     return {"A": random.randn(n, m), "B": random.randn(m, k), "S": square @ square.T + m * np.eye(m), "x": x, "y": y, "k": random.randint(-9, 9, k),
             "p": random.randint(0, 8, k), "c": random.rand(k) < 0.5, "n": 5 + number, "a": 1.75 - number, "b": 0.5, "f": random.rand(m).astype(np.float32),
-            "input": x, "output": y, "where": 2.0, "v": 1.5}
+            "input": x, "output": y, "where": 2.0, "u": x, "v": y}
 
 
 def examples(function):

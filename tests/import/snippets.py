@@ -296,8 +296,8 @@ def halved(x):
     return y, y.sum()
 
 
-def filled(x, v):
-    x[:] = v
+def filled(x, b):
+    x[:] = b
     x[0] += 1
 
 
@@ -343,3 +343,31 @@ def views(A):
     A[0] = 0
     top = A[1]
     return s + top.sum()
+
+
+def exchange(u, v): return v, u
+
+
+def exchanged(x, y):
+    u, v = x * 1, y * 1
+    u, v = exchange(u, v)
+    A = np.zeros((2, x.shape[0]))
+    A[0], A[1] = x, A[0] + 1
+    A[1], A[0] = A[0].copy(), A[1].copy()
+    A[0, 0], A[0, 1] = A[0, 1], A[0, 0]
+    return u, v, A
+
+
+def kept_selection(x, y):
+    z = x * 2
+    chosen = z[z > 0]
+    z = z - 10
+    pair = (z[0], len(z))
+    z[0] = 7
+    return chosen.sum(), pair[0], pair[1], z
+
+
+def called_twice(A, x):
+    r = halved(A[0])
+    s = halved(x[:4])
+    return r[0], s[0], r[1] + s[1]

@@ -28,12 +28,12 @@ class Expressions:
 
     def look_up(self, node):
         """The value of a name: of a variable, or of a constant of the script."""
+        if node.id in self.poisoned:
+            raise Skip
         value = self.look(node.id, node)
         if value is not None:
             return value
         if node.id in self.frame.stored:
-            if node.id in self.poisoned:
-                raise Skip
             raise Place(node, "import-unbound", f"`{node.id}` has no value here")
         return self.constant(node)
 

@@ -110,7 +110,7 @@ class Scopes:
     def bind(self, name, value, node):
         """The assignment `name = value`."""
         if value.mask is not None or value.items is not None or value.type == "none":
-            self.frame.blocks[-1][name] = Binding(None, value)
+            self.frame.blocks[-1][name] = Binding(None, self.lasting(name, value))
             return
         wanted = self.widened.get((self.frame.key, name), value.type)
         for depth, block in enumerate(reversed(self.frame.blocks)):
@@ -125,6 +125,26 @@ class Scopes:
                 raise Place(node, "import-rank", f"`{name}` changes its shape in a loop or branch")
             break
         self.declare(name, cast(value, wanted))
+
+    def lasting(self, name, value):
+        """A selection, a tuple or None as a value that later statements do not change."""
+        if value.mask is not None:
+            names = [self.fresh(name), self.fresh(name + "_mask")]
+            for new, code in zip(names, (value.code, value.mask)):
+                self.emit(f"let {new} = {code};")
+                self.local_names[-1].append(new)
+            return dataclasses.replace(value, code=names[0], mask=names[1], level=9)
+        if value.items is None:
+            return value
+        items = []
+        for item in value.items:
+            if item.size is None and not item.literal and item.items is None:
+                new = self.fresh(name)
+                self.emit(f"let {new} = {item.code};")
+                self.local_names[-1].append(new)
+                item = dataclasses.replace(item, code=new, level=9)
+            items.append(item)
+        return dataclasses.replace(value, items=items, storage=frozenset().union(*(item.storage for item in items)))
 
     def rebind(self, name, old, value, node, depth):
         """Assigns to the variable that the name has; False if it needs a new one."""

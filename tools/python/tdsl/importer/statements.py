@@ -1,6 +1,7 @@
 """Statements, and calls of the script's own functions, which are put in place."""
 import ast
 import dataclasses
+import re
 
 from .errors import Place, Skip
 from .extents import Extent
@@ -99,18 +100,25 @@ class Statements:
             self.assign(node.target, self.expression(node.value), node)
 
     def assign_all(self, targets, values, node):
-        """`a, b = x, y`: all right sides are computed first where one reads what another one changes."""
+        """`a, b = x, y`."""
         if len(targets.elts) != len(values.elts) or any(isinstance(e, ast.Starred) for e in (*targets.elts, *values.elts)):
             raise Place(node, "import-tuple", "unpacking into another number of names")
-        read = {inner.id for value in values.elts[1:] for inner in ast.walk(value) if isinstance(inner, ast.Name)}
-        written = {inner.id for target in targets.elts[:-1] for inner in ast.walk(target) if isinstance(inner, ast.Name)}
-        results = [self.expression(value) for value in values.elts]
-        if read & written:
-            results = [self.kept(value, target) for value, target in zip(results, targets.elts)]
-        for target, value in zip(targets.elts, results):
-            self.assign(target, value, node)
+        self.assign_items(targets, [self.expression(value) for value in values.elts], node)
+
+    def assign_items(self, targets, items, node):
+        """All right sides are computed first where one reads what another one changes."""
+        names = {inner.id for target in targets.elts for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+        written = {binding.target for binding in map(self.binding, names) if binding is not None}
+        stored = [self.look_up(t.value).storage for t in targets.elts if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name)]
+        if any(item.rank and item.storage & storage for storage in stored for item in items[1:]):
+            raise Place(node, "import-view", "a part of an array on the right, which the assignment to another part changes first: `.copy()`")
+        if any(written & set(re.findall(r"\w+", item.code)) for item in items[1:]):
+            items = [self.kept(item, target) for item, target in zip(items, targets.elts)]
+        for target, item in zip(targets.elts, items):
+            self.assign(target, item, node)
 
     def kept(self, value, target):
+        """The value under a name of its own, so that it stays what it is now."""
         if value.literal or value.items is not None or value.mask is not None or value.type == "none":
             return value
         name = self.fresh((target.id if isinstance(target, ast.Name) else "element") + "_next")
@@ -126,9 +134,7 @@ class Statements:
         if isinstance(target, (ast.Tuple, ast.List)):
             if value.items is None or len(value.items) != len(target.elts):
                 raise Place(node, "import-tuple", "unpacking of something other than a tuple of as many values")
-            for part, item in zip(target.elts, value.items):
-                self.assign(part, item, node)
-            return None
+            return self.assign_items(target, value.items, node)
         raise Place(target, "import-target", f"assignment to {ast.unparse(target)}")
 
     def _augassign_statement(self, node):
