@@ -90,7 +90,7 @@ def for_else(x, n):
 
 
 def two_variables(x):
-    for i, v in enumerate(x):  # import-statement
+    for i, v in zip(x, x):  # import-statement
         pass
     return x
 
@@ -176,6 +176,16 @@ def stale_in_loop(A, n):
     return s
 
 
+def stale_in_next_iteration(x, n):
+    old = np.zeros_like(x)
+    s = 0.0
+    for i in range(n):
+        x[0] = i
+        s += old[0]  # import-view
+        old = x
+    return s
+
+
 def stale_transpose(A):
     B = A.T
     B[0] = 1
@@ -215,12 +225,6 @@ def loop_variable(x, n):
     for i in range(n):
         i = i + 1  # import-loop
     return x
-
-
-def after_loop(n):
-    for i in range(n):
-        pass
-    return i  # import-loop
 
 
 def computed_step(x, n): return x[::n]  # import-step

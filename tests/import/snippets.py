@@ -371,3 +371,47 @@ def called_twice(A, x):
     r = halved(A[0])
     s = halved(x[:4])
     return r[0], s[0], r[1] + s[1]
+
+
+def listed_numbers(x):
+    s = np.zeros_like(x)
+    for shift in (-1, 0, 2):
+        s += np.roll(x, shift) * shift
+    for factor in [0.5, 0.25]:
+        s *= factor
+    return s
+
+
+def enumerated(x, A):
+    s = 0.0
+    for i, v in enumerate(x):
+        s += i * v
+    for i, row in enumerate(A):
+        s += row[i]
+    return s
+
+
+def last_of_loop(x, a):
+    for i in range(10):
+        x = x / 2
+        if np.abs(x).max() < a:
+            break
+    return x, i
+
+
+def exchanged_buffers(x, n):
+    u, v = x * 1, np.zeros_like(x)
+    for t in range(n):
+        v[1:-1] = 0.5 * (u[2:] + u[:-2])
+        u, v = v, u
+    return u
+
+
+def aliases_of_loops(x, n):
+    r = x * 2
+    p = r
+    for i in range(n):
+        q = p * 0.5
+        r = r - q
+        p = r + p
+    return r, p

@@ -8,6 +8,7 @@ from .values import ORDER, Value, cast, unified
 
 RESERVED = set("let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false inf nan by break "
                "continue every bool i32 i64 f32 f64 c64 c128 pi newaxis periodic edge reflect symmetric kernel literal".split())
+_MOST_PASSES = 12
 ZERO = {"bool": "false", "f64": "0.0", "f32": "f32(0.0)", "i64": "0", "i32": "i32(0)"}
 
 
@@ -33,19 +34,12 @@ class Frame:
         self.changed = changed_names(function, functions)
 
 
-class Loop:
-    def __init__(self, bindings):
-        self.start = bindings
-        self.exposed = {}  # name -> node that reads the value that the loop began with
-
-
 class Scopes:
     """Part of the translator: names, declarations, assignments."""
 
     def start_scopes(self):
         self.used = set(RESERVED)
         self.frames = []
-        self.loops = []
         self.storages = 0
         self.changed_storages = {}  # storage -> line
 
@@ -79,15 +73,10 @@ class Scopes:
         found = self.binding(name)
         if found is None and name in self.frame.closed:
             opening, value = self.frame.closed[name]
-            if opening is None:
-                raise Place(node, "import-loop", f"`{name}` is read behind its loop")
             self.hoisted[(self.frame.key, opening, name)] = value
             raise Restart
         if found is None:
             return None
-        for loop in self.loops:
-            if id(found) in loop.start:
-                loop.exposed.setdefault((id(self.frame), name), node)
         self.require_current(name, found, node)
         return found.value
 
@@ -152,9 +141,7 @@ class Scopes:
             if depth and old.target is not None and old.value.rank == value.rank:
                 raise Place(node, "import-loop", f"`{name}` is an argument that a loop or branch replaces")
             return False
-        if old.value.storage & self.argument_storages & set(self.changed_storages):
-            if depth:
-                raise Place(node, "import-view", f"`{name}` is an argument that is changed in place before it is replaced in a loop or branch")
+        if not depth and old.value.storage & self.argument_storages & set(self.changed_storages):
             return False
         type_ = old.value.type
         if type_ != value.type:
@@ -201,16 +188,30 @@ class Scopes:
                     value = dataclasses.replace(new.value, storage=new.value.storage | old.value.storage, mask=None)
                     block[name] = Binding(new.target, value, new.fixed, new.stale or old.stale)
 
-    def begin_loop(self):
-        everything = {id(binding): binding for frame in self.frames for block in frame.blocks for binding in block.values()}
-        self.loops.append(Loop(everything))
+    def sharing(self):
+        """Which variables share memory and which are stale, whatever the numbers of the arrays are."""
+        numbers, state = {}, []
+        for depth, block in enumerate(self.frame.blocks):
+            for name, binding in sorted(block.items()):
+                ids = [s if s in self.argument_storages else -numbers.setdefault(s, len(numbers) + 1) for s in sorted(binding.value.storage)]
+                state.append((depth, name, tuple(ids), binding.stale is not None))
+        return tuple(state)
 
-    def end_loop(self):
-        loop = self.loops.pop()
-        for (frame, name), node in loop.exposed.items():
-            found = self.binding(name) if frame == id(self.frame) else None
-            if found is not None:
-                self.require_current(name, found, node)
+    def repeated(self, run, node):
+        """Translates a loop by `run`, again for later iterations as long as these begin with other variables sharing memory than any before.
+        Only the last text stays; all are equal."""
+        begin, ends, seen = self.snapshot(), [], set()
+        mark, used, shown = len(self.out), set(self.used), set(self.shown)
+        while self.sharing() not in seen:
+            if len(seen) == _MOST_PASSES:
+                raise Place(node, "import-view", "the iterations of this loop share arrays in ever other ways")
+            seen.add(self.sharing())
+            del self.out[mark:]
+            self.used, self.shown = set(used), set(shown)
+            run()
+            ends.append(self.snapshot())
+        for end in [*ends, begin]:
+            self.merge(end)
 
     def declare_hoisted(self, statement):
         """Variables that are first bound in this loop or branch and read behind it."""

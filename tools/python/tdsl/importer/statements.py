@@ -13,20 +13,20 @@ from .values import POSTFIX, SUM, Value, broadcast, text_of
 class Statements:
     """Part of the translator: statements are translated in the order of the script."""
 
-    def block(self, body, opening, bindings=None, head=None):
-        """The statements of a loop or branch, behind the line `head`."""
+    def block(self, body, opening, bindings=None, head=()):
+        """The statements of a loop or branch, behind the lines of `head`."""
         frame = self.frame
         frame.blocks.append(dict(bindings or {}))
         self.local_names.append([])
         self.indent += 1
-        if head is not None:
-            self.emit(head)
+        for line in head:
+            self.emit(line)
         for statement in body:
             self.statement(statement)
         self.indent -= 1
         self.used -= set(self.local_names.pop())
         for name, binding in frame.blocks.pop().items():
-            frame.closed[name] = (None, binding.value) if bindings and name in bindings else (opening, binding.value)
+            frame.closed[name] = (opening, binding.value)
 
     def statement(self, node):
         """Translates a statement; where that fails the place is kept, and what the statement binds is unknown from there."""
@@ -112,10 +112,28 @@ class Statements:
         stored = [self.look_up(t.value).storage for t in targets.elts if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name)]
         if any(item.rank and item.storage & storage for storage in stored for item in items[1:]):
             raise Place(node, "import-view", "a part of an array on the right, which the assignment to another part changes first: `.copy()`")
-        if any(written & set(re.findall(r"\w+", item.code)) for item in items[1:]):
+        crossed = any(written & set(re.findall(r"\w+", item.code)) for item in items[1:])
+        if crossed and self.exchanged(targets.elts, items, node):
+            return
+        if crossed:
             items = [self.kept(item, target) for item, target in zip(items, targets.elts)]
         for target, item in zip(targets.elts, items):
             self.assign(target, item, node)
+
+    def exchanged(self, targets, items, node):
+        """`(a, b) = (b, a);` where all are variables of the same types and shapes already; False if they are not."""
+        for target, item in zip(targets, items):
+            old = self.binding(target.id) if isinstance(target, ast.Name) else None
+            if old is None or old.target is None or old.fixed or old.value.type != item.type or old.value.shape != item.shape or item.items is not None:
+                return False
+        mark = len(self.out)
+        for target, item in zip(targets, items):
+            self.bind(target.id, item, node)
+        lines = [line.strip().rstrip(";").split(" = ", 1) for line in self.out[mark:]]
+        if len(lines) == len(items):  # else one variable is assigned to itself
+            self.out[mark:] = []
+            self.emit(f"({', '.join(left for left, _ in lines)}) = ({', '.join(right for _, right in lines)});")
+        return True
 
     def kept(self, value, target):
         """The value under a name of its own, so that it stays what it is now."""
@@ -159,26 +177,45 @@ class Statements:
     def _for_statement(self, node):
         if node.orelse:
             raise Place(node, "import-statement", "for … else")
-        if not isinstance(node.target, ast.Name):
-            raise Place(node.target, "import-statement", "several loop variables")
-        iterated = node.iter
+        iterated, target = node.iter, node.target
+        if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "enumerate" and not self.is_local("enumerate"):
+            return self.enumerated(node)
+        if not isinstance(target, ast.Name):
+            raise Place(target, "import-statement", "several loop variables")
         if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range" and not self.is_local("range"):
-            opening, bindings, head = *self.counted(node, iterated), None
+            self.loop(node, *self.counted(target.id, iterated), [])
         else:
-            opening, bindings, head = self.rows(node)
-        before = self.snapshot()
-        self.begin_loop()
-        variable = bindings[node.target.id].target
-        self.loop_variables.append(variable)
-        self.emit(f"for {opening} {{")
-        self.block(node.body, (node.lineno, node.col_offset), bindings, head)
-        self.loop_variables.pop()
-        self.emit("}")
-        self.end_loop()
-        self.merge(before)
-        self.used.discard(variable)
+            self.loop(node, *self.rows(target.id, iterated, self.fresh("at")))
 
-    def counted(self, node, call):
+    def loop(self, node, opening, bindings, head):
+        """The loop `for opening`, with the lines of `head` first in its body. Its variables are copied to those that are read behind it."""
+        variables = [binding.target for binding in bindings.values()]
+        kept = {name: binding.target for name in bindings if (binding := self.binding(name)) is not None and not binding.fixed}
+        head = [*head, *(f"{target} = {bindings[name].target};" for name, target in kept.items())]
+
+        def run():
+            self.loop_variables += variables
+            self.emit(f"for {opening} {{")
+            self.block(node.body, (node.lineno, node.col_offset), bindings, head)
+            del self.loop_variables[-len(variables):]
+            self.emit("}")
+        self.repeated(run, node)
+        self.used -= {*variables, opening.split()[0]}
+
+    def enumerated(self, node):
+        """`for i, x in enumerate(array)`."""
+        call, target = node.iter, node.target
+        if len(call.args) != 1 or call.keywords:
+            raise Place(call, "import-option", "enumerate that does not begin at 0")
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not all(isinstance(part, ast.Name) for part in target.elts):
+            raise Place(target, "import-statement", "several loop variables")
+        counter, name = (part.id for part in target.elts)
+        variable = self.fresh("at" if counter == "_" else counter)
+        opening, bindings, head = self.rows(name, call.args[0], variable)
+        bindings[counter] = Binding(variable, Value(variable, "i64", size=Extent.of(variable), natural=True), fixed=True)
+        self.loop(node, opening, bindings, head)
+
+    def counted(self, name, call):
         """`range(...)`."""
         if not 1 <= len(call.args) <= 3 or call.keywords:
             raise Place(call, "import-call", "range with other than one to three arguments")
@@ -189,38 +226,39 @@ class Statements:
         low, high = (text_of(0), values[0]) if len(values) == 1 else values[:2]
         step = f" by {values[2].at(SUM)}" if len(values) == 3 else ""
         down = step and not values[2].natural
-        name = node.target.id
         variable = self.fresh("step" if name == "_" else name)
         natural = high.natural if down else low.natural
         value = Value(variable, "i64", size=Extent.of(variable), natural=natural or bool(down and _reaches_zero(high)))
         return f"{variable} in {low.at(SUM)}..{high.at(SUM)}{step}", {name: Binding(variable, value, fixed=True)}
 
-    def rows(self, node):
-        """`for x in array`: the rows in order."""
-        array = self.plain(node.iter)
-        if not array.rank:
-            raise Place(node.iter, "import-statement", "a loop over something other than range and arrays")
-        place, name = self.fresh("at"), self.fresh(node.target.id)
+    def rows(self, target, iterated, place):
+        """The rows of an array, or numbers that are listed, in order; `place` counts them."""
+        array = self.expression(iterated) if not isinstance(iterated, ast.List) else self.expression(ast.copy_location(ast.Tuple(iterated.elts), iterated))
+        if array.items and all(item.literal and item.type == array.items[0].type for item in array.items):
+            array = Value(f"[{', '.join(item.code for item in array.items)}]", array.items[0].type, (Extent(len(array.items)),))
+        if not array.rank or array.mask is not None:
+            raise Place(iterated, "import-statement", "a loop over something other than range, arrays and numbers of one type")
+        name = self.fresh(target)
         rest = "".join(", :" for _ in array.shape[1:])
-        changed = node.target.id in self.frame.changed
+        changed = target in self.frame.changed
         head = f"{'var' if changed else 'let'} {name} = {array.at(POSTFIX)}[{place}{rest}];"
         value = Value(name, array.type, array.shape[1:], storage=array.storage if array.rank > 1 else frozenset())
-        return f"{place} in 0..{array.shape[0].code()}", {node.target.id: Binding(name, value, fixed=not changed)}, head
+        size = Extent.of(name) if array.type == "i64" and array.rank == 1 and not changed else None
+        value = dataclasses.replace(value, size=size)
+        return f"{place} in 0..{array.shape[0].code()}", {target: Binding(name, value, fixed=not changed)}, [head]
 
     def _while_statement(self, node):
         if node.orelse:
             raise Place(node, "import-statement", "while … else")
-        before = self.snapshot()
-        self.begin_loop()
-        mark = len(self.out)
-        test = self.truth(self.expression(node.test), node.test)
-        if len(self.out) > mark:
-            raise Place(node.test, "import-statement", "a condition that needs statements of its own")
-        self.emit(f"while {test.code} {{")
-        self.block(node.body, (node.lineno, node.col_offset))
-        self.emit("}")
-        self.end_loop()
-        self.merge(before)
+        def run():
+            mark = len(self.out)
+            test = self.truth(self.expression(node.test), node.test)
+            if len(self.out) > mark:
+                raise Place(node.test, "import-statement", "a condition that needs statements of its own")
+            self.emit(f"while {test.code} {{")
+            self.block(node.body, (node.lineno, node.col_offset))
+            self.emit("}")
+        self.repeated(run, node)
 
     def _if_statement(self, node):
         test = self.truth(self.expression(node.test), node.test)
@@ -287,7 +325,7 @@ class Statements:
             raise Place(node, "import-call", f"`{function.name}` changes its arguments: call it in a statement of its own")
         bindings = {name: self.parameter(name, self.expression(given[name]), given[name], frame) for name in names}
         frame.blocks = [bindings]
-        depths = [(stack, len(stack)) for stack in (self.frames, self.local_names, self.loops, self.loop_variables)]
+        depths = [(stack, len(stack)) for stack in (self.frames, self.local_names, self.loop_variables)]
         indent = self.indent
         self.frames.append(frame)
         try:

@@ -187,7 +187,10 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         for name, (target, storage) in self.originals_of().items():
             if not storage & set(self.changed_storages):
                 continue
-            binding = next((b for b in self.frame.blocks[0].values() if b.target == target and b.value.storage & storage), None)
+            binding = next((b for b in self.frame.blocks[0].values() if b.target == target and b.value.storage == storage), None)
+            if binding is None and any(b.target == target for b in self.frame.blocks[0].values()):
+                self.note(self.function, f"the script changes the array of `{name}` and gives the name to other arrays, too: no output holds that array")
+                continue
             if binding is not None:
                 self.require_current(name, binding, self.function.body[-1])
             output = self.fresh(name + "_out")

@@ -13,6 +13,7 @@ import numpy as np
 from .values import WIDENED
 
 _LIMIT = 600  # seconds of one program
+_CANCELLED = 1e-6  # of the arguments: results below it are what rounding leaves of a difference
 TOLERANCE = {"f32": 1e-4, "f64": 1e-9}
 
 
@@ -100,8 +101,10 @@ def compare(translation, function, arguments, tdslc, folder, mode, tolerance):
         at = f"line {line_of(open(os.path.join(folder, 'program.tdsl')).read(), number)}: " if number else ""
         raise Different(f"{at}`tdslc {mode}` stops: {lines[0][-300:]}")
     worst = 0.0
+    magnitude = max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in map(np.asarray, arguments.values()) if a.dtype.kind == "f"), default=0.0)
     for output, want in wanted.items():
-        worst = max(worst, difference(output, np.load(os.path.join(folder, output + ".result.npy")), np.asarray(want), tolerance))
+        got = np.load(os.path.join(folder, output + ".result.npy"))
+        worst = max(worst, difference(output, got, np.asarray(want), tolerance, _CANCELLED * magnitude))
     return worst, numpy_seconds, seconds
 
 
@@ -114,8 +117,8 @@ def _given(value, path):
     return str(number).lower() if isinstance(number, bool) else repr(number)
 
 
-def difference(name, got, want, tolerance):
-    """The largest difference relative to the largest element."""
+def difference(name, got, want, tolerance, least=0.0):
+    """The largest difference relative to the largest element, or to `least` if that is larger."""
     if got.shape != want.shape:
         raise Different(f"`{name}` has shape {got.shape}, not {want.shape}")
     if want.dtype.kind not in "biuf":
@@ -128,7 +131,7 @@ def difference(name, got, want, tolerance):
     special = ~np.isfinite(b)
     if not np.array_equal(a[special], b[special], equal_nan=True) or not np.isfinite(a[~special]).all():
         raise Different(f"`{name}` is infinite or nan in other places")
-    scale = np.abs(b[~special]).max(initial=0.0)
+    scale = max(np.abs(b[~special]).max(initial=0.0), least)
     error = float(np.abs(a - b)[~special].max(initial=0.0) / scale) if scale else float(np.abs(a[~special]).max(initial=0.0))
     limit = tolerance if tolerance is not None else TOLERANCE["f32" if "float32" in (got.dtype.name, want.dtype.name) else "f64"]
     if want.dtype.kind in "biu":
