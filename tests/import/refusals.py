@@ -2,7 +2,7 @@
 import numpy as np
 from scipy import linalg
 
-TABLE = np.zeros(3)
+TABLE = np.zeros(300)
 
 
 def unknown_name(x): return np.fft.fft(x)  # import-name
@@ -288,3 +288,12 @@ def stale_tuple(A):
     pair = (A[0], 1)
     A[0] = 2
     return pair[0]  # import-view
+
+
+def data_size(p): return np.bincount(p)  # import-option
+
+
+def keyword_only(x, b): return helper(x, *[b])  # import-call
+
+
+def helper(x, b): return x + b

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import types
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +102,32 @@ def command_cases(tdslc):
         for words, code, pattern in command_line(folder, tdslc):
             done = subprocess.run([sys.executable, "-m", "tdsl.importer", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
             good = done.returncode == code and re.search(pattern, done.stdout + done.stderr)
-            yield "command " + " ".join(words)[:60], "" if good else f"exit {done.returncode}: {done.stdout}{done.stderr}"
+            yield f"command {' '.join(words)[:60]}", "" if good else f"exit {done.returncode}: {done.stdout}{done.stderr}"
+
+
+def started_cases(tdslc):
+    """`tdslc import` itself: it starts the importer of its prefix, and says what to install without Python."""
+    with tempfile.TemporaryDirectory(prefix="tdsl-import-test-") as name:
+        folder = Path(name)
+        (folder / "half.py").write_text("def half(x):\n    return x / 2\n")
+        command_words = [tdslc, "import", "half.py::half", "--shapes", "x=f64[n]"]
+        for name, environment, code, pattern in (("starts", {}, 0, "2 examples verified"), ("no python", {"TDSL_PYTHON": "no-such-python"}, 4, "apt install")):
+            environment = {**os.environ, "TDSL_PYTHON": sys.executable, **environment}
+            done = subprocess.run(command_words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+            good = done.returncode == code and pattern in done.stdout + done.stderr
+            yield f"command {name}", "" if good else f"exit {done.returncode}: {done.stdout}{done.stderr}"
+
+
+def same_texts(names):
+    """The order of Python's sets does not show in the text."""
+    code = ("import sys; sys.path[:0] = sys.argv[1:3]; import run\n"
+            "script = run.source.Script(sys.argv[1] + '/snippets.py')\n"
+            "for name in sys.argv[3:]: print(run.translated(script, name)[0])")
+    texts = [subprocess.run([sys.executable, "-c", code, str(HERE), str(ROOT / "tools/python"), *names], env={**os.environ, "PYTHONHASHSEED": seed},
+                            capture_output=True, text=True, timeout=120) for seed in ("1", "2")]
+    if texts[0].returncode or not texts[0].stdout:
+        return texts[0].stderr
+    return "" if texts[0].stdout == texts[1].stdout else "the texts differ"
 
 
 def generated_cases(tdslc, count, seed):
@@ -149,11 +173,12 @@ def main():
         if chosen(f"snippets/{name}"):
             tell(f"snippets/{name}", equal(snippets, name, options.tdslc))
     for name in refusals.functions:
-        if chosen(f"refusals/{name}") and name not in ("fill", "change"):
+        if chosen(f"refusals/{name}") and name not in ("fill", "change", "helper"):
             tell(f"refusals/{name}", refused(refusals, name))
     if chosen("command"):
-        for name, error in command_cases(options.tdslc):
+        for name, error in (*command_cases(options.tdslc), *started_cases(options.tdslc)):
             tell(name, error)
+        tell("command same text", same_texts(list(snippets.functions)))
     if chosen("generated"):
         for name, error in generated_cases(options.tdslc, options.generated, options.seed):
             tell(name, error)

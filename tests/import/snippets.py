@@ -8,6 +8,9 @@ from numpy import exp as e_to_the
 
 WIDTH = 2 * 3
 RATE = np.float64(0.25)
+STENCIL = np.array([0.25, 0.5, 0.25])
+TABLE = np.array([[1, 2], [3, 4]], dtype=np.int32)
+OFFSETS = (-1, 0, 1)
 
 
 def constants(x): return WIDTH * x + RATE + np.pi * np.e + math.pi
@@ -415,3 +418,22 @@ def aliases_of_loops(x, n):
         r = r - q
         p = r + p
     return r, p
+
+
+def tables(x):
+    s = np.zeros_like(x)
+    for shift in OFFSETS:
+        s += STENCIL[shift + 1] * np.roll(x, shift)
+    return s, TABLE * 2, TABLE @ TABLE, np.cumsum(STENCIL), OFFSETS[2]
+
+
+def counted(p, k): return np.bincount(p, minlength=9), np.bincount(p, weights=k * 0.5, minlength=8)
+
+
+def looked_up(x, y): return np.searchsorted(np.sort(x), y), np.searchsorted(np.sort(x), x, side="right"), np.interp(y, np.sort(x), x)
+
+
+def nearly(x, y): return np.allclose(x, x + 1e-12), np.isclose(x, y, atol=2.0), np.array_equal(x, x), np.allclose(x, y, rtol=1e-3)
+
+
+def blocks(x, y, A): return np.kron(A[:2, :2], A[:3, :2]), np.quantile(x, 0.3), np.percentile(A, 40, axis=1), np.ptp(x), A.ptp(axis=0)

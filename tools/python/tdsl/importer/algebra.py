@@ -5,7 +5,7 @@ import dataclasses
 from .elements import OPERATORS
 from .extents import Extent
 from .table import numpy, product
-from .values import POSTFIX, PRODUCT, SUM, Value, floating, unified
+from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, unified
 
 @numpy("dot", "a b", method=True)
 def _dot(call):
@@ -116,3 +116,67 @@ def _histogram(call):
     place = call.let("bin", f"min(searchsorted(linspace({low}, {high}, {number} + 1), {value.code}, side=right), {number}) - 1")
     counted = call.let("counted", f"bincount({place}, {number}, weights={weights.code})")
     return Value("", "tuple", items=[Value(counted, "f64", (bins,)), edges])
+
+
+@numpy("bincount", "x weights= minlength=")
+def _bincount(call):
+    value = call.value("x")
+    if not call.has("minlength"):
+        call.refuse("import-option", "np.bincount without minlength: its size depends on data")
+    number = call.translator.extent(call.given["minlength"])
+    weights = f", weights={floating(call.value('weights')).code}" if call.has("weights") else ""
+    return Value(f"bincount({value.code}, {number.code()}{weights})", "f64" if weights else "i64", (number,))
+
+
+@numpy("searchsorted", "a v side=")
+def _searchsorted(call):
+    value, side = call.value("v"), call.literal("side", "left")
+    return Value(f"searchsorted({call.value('a').code}, {value.code}, side={side})", "i64", value.shape)
+
+
+@numpy("interp", "x xp fp")
+def _interp(call):
+    x, places, values = (floating(call.value(parameter)) for parameter in ("x", "xp", "fp"))
+    return Value(f"interp({x.code}, {places.code}, {values.code})", "f64", x.shape)
+
+
+@numpy("allclose isclose", "a b rtol= atol=")
+def _close(call):
+    a, b, _ = unified(floating(call.value("a")), floating(call.value("b")))
+    options = "".join(f", {name}={call.value(name).code}" for name in ("rtol", "atol") if call.has(name))
+    return Value(f"{call.name}({a.code}, {b.code}{options})", "bool", () if call.name == "allclose" else broadcast(call.node, a.shape, b.shape))
+
+
+@numpy("array_equal", "a b")
+def _array_equal(call):
+    a, b, _ = unified(call.value("a"), call.value("b"))
+    if a.shape != b.shape:
+        call.refuse("import-shape", "np.array_equal of arrays whose shapes are not known to be equal")
+    return Value(f"all({a.at(SUM)} == {b.at(SUM)})", "bool")
+
+
+@numpy("kron", "a b")
+def _kron(call):
+    a, b, type_ = unified(call.value("a"), call.value("b"))
+    if a.rank != b.rank:
+        call.refuse("import-rank", "np.kron of different numbers of dimensions")
+    return Value(f"kron({a.code}, {b.code})", type_, tuple(x.multiply(y) for x, y in zip(a.shape, b.shape)))
+
+
+@numpy("quantile percentile", "a q axis=")
+def _quantile(call):
+    value, q = floating(call.value("a")), floating(call.value("q"))
+    if q.rank:
+        call.refuse("import-rank", f"np.{call.name} of several places at once")
+    axis = f", axis={call.axis(value.rank)}" if call.has("axis") else ""
+    shape = tuple(e for i, e in enumerate(value.shape) if i != call.axis(value.rank)) if axis else ()
+    place = q.code if call.name == "quantile" else f"{q.at(PRODUCT)} / 100.0"
+    return Value(f"quantile({value.code}, {place}{axis})", value.type, shape)
+
+
+@numpy("ptp", "a axis=", method=True)
+def _ptp(call):
+    value = call.value("a")
+    axis = f", axis={call.axis(value.rank)}" if call.has("axis") else ""
+    shape = tuple(e for i, e in enumerate(value.shape) if i != call.axis(value.rank)) if axis else ()
+    return Value(f"max({value.code}{axis}) - min({value.code}{axis})", value.type, shape, SUM)

@@ -17,6 +17,15 @@ _COMPARISONS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">=", ast.Eq: 
 _BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
 
 
+_LISTED = 64  # elements of an array of the module that is written into the program
+
+
+def _listed(array):
+    if array.ndim:
+        return f"[{', '.join(_listed(part) for part in array)}]"
+    return text_of(array.item()).code
+
+
 class Expressions:
     """Part of the translator: `expression` gives the value of a node, and emits statements for what TDSL has no expression."""
 
@@ -62,8 +71,15 @@ class Expressions:
             raise Place(node, "import-complex", "complex numbers")
         if thing is None and not isinstance(node, ast.Attribute) and node.id not in vars(self.script.module):
             raise Place(node, "import-unbound", f"unknown name `{node.id}`")
+        if isinstance(thing, np.ndarray) and thing.dtype.name in TYPES and 0 < thing.size <= _LISTED and thing.ndim:
+            code = _listed(thing)
+            type_ = TYPES[thing.dtype.name]
+            shape = tuple(Extent(extent) for extent in thing.shape)
+            return Value(code if type_ in ("f64", "i64", "bool") else f"{type_}({code})", type_, shape)
+        if isinstance(thing, (tuple, list)) and all(isinstance(item, (bool, int, float)) for item in thing):
+            return Value("", "tuple", items=[text_of(item) for item in thing])
         kind = type(thing).__name__
-        raise Place(node, "import-global", f"`{ast.unparse(node)}` of the module is a {kind}, not a number: pass it as an argument")
+        raise Place(node, "import-global", f"`{ast.unparse(node)}` of the module is a {kind}, neither a number nor a small array: pass it as an argument")
 
     def _constant(self, node):
         value = node.value

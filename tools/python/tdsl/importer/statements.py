@@ -321,7 +321,7 @@ class Statements:
             raise Place(node, "import-call", f"`{function.name}`: the argument `{wrong[0]}`")
         frame = Frame(function, self.script.functions, (*self.frame.key, node.lineno, node.col_offset), {})
         changed = frame.changed & set(names)
-        if changed and self.direct is not node and any(self.expression(given[name]).rank for name in changed):
+        if changed and self.direct is not node and any(self.expression(given[name]).rank for name in sorted(changed)):
             raise Place(node, "import-call", f"`{function.name}` changes its arguments: call it in a statement of its own")
         bindings = {name: self.parameter(name, self.expression(given[name]), given[name], frame) for name in names}
         frame.blocks = [bindings]
