@@ -140,14 +140,16 @@ def imported(options):
     report.record["notes"] = translation.notes
     report.record["assumed"] = translation.assumed if len(given) == 1 else []
     report.record["lines"] = sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.splitlines())
-    code = 0
+    if options.json and output == "-":
+        report.record["text"] = text
+    else:
+        written(output, text, script)
     try:
         if options.verify != "no":
             verify(report.record, translation, script, function, given, tdslc, text, options)
     except verification.Different as error:
-        code = report.fail(str(error), options.json)
-    written(output, text)
-    return code or report.done(options)
+        return report.fail(str(error), options.json)
+    return report.done(options)
 
 
 def verify(record, translation, script, function, given, tdslc, text, options):
@@ -166,7 +168,9 @@ def verify(record, translation, script, function, given, tdslc, text, options):
     record["verified"] = True
 
 
-def written(output, text):
+def written(output, text, script):
+    if os.path.exists(output) and os.path.samefile(output, script.path):
+        raise UsageError(f"{output} is the script itself")
     if output == "-":
         print(text, end="")
         return

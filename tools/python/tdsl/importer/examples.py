@@ -1,5 +1,6 @@
 """Example arguments: from calls, from a function that makes them, or random ones of given shapes."""
 import ast
+import contextlib
 import importlib
 import os
 import re
@@ -32,7 +33,8 @@ def from_calls(script, name, calls):
 def _made(script, name, make, what):
     np.random.seed(0)
     try:
-        args, kwargs = make()
+        with contextlib.redirect_stdout(sys.stderr):
+            args, kwargs = make()
         return bound_arguments(getattr(script.module, name), args, kwargs)
     except Exception as error:  # whatever the user's expression raises
         raise UsageError(f"{what}: {type(error).__name__}: {error}") from None

@@ -1,5 +1,6 @@
 """The user's script: loaded as a module, as text, and as a syntax tree."""
 import ast
+import contextlib
 import hashlib
 import importlib.util
 import math
@@ -59,8 +60,9 @@ class Script:
             module = importlib.util.module_from_spec(spec)
             sys.modules.setdefault(name, module)
             try:
-                spec.loader.exec_module(module)
-            except Exception as error:  # whatever the user's script raises
+                with contextlib.redirect_stdout(sys.stderr):
+                    spec.loader.exec_module(module)
+            except (Exception, SystemExit) as error:  # whatever the user's script raises
                 raise UsageError(f"{self.path} cannot be loaded: {type(error).__name__}: {error}") from None
             self._module = module
         return self._module

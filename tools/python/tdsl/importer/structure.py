@@ -210,9 +210,11 @@ def _triangle(call):
     if value.rank != 2:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions with k")
     name = call.translator.fresh("upper" if call.name == "triu" else "lower")
-    bound = f"i + {k}" if k > 0 else f"i - {-k}"
+    i, j = call.translator.fresh("i"), call.translator.fresh("j")
+    call.translator.used -= {i, j}
+    bound = f"{i} + {k}" if k > 0 else f"{i} - {-k}"
     relation = "<=" if call.name == "triu" else ">="
-    call.translator.emit(f"let {name}[i, j] = {value.at(POSTFIX)}[i, j] where {bound} {relation} j;")
+    call.translator.emit(f"let {name}[{i}, {j}] = {value.at(POSTFIX)}[{i}, {j}] where {bound} {relation} {j};")
     return Value(name, value.type, value.shape)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 from .errors import Place
 from .extents import Extent
-from .values import POSTFIX, Value, cast
+from .values import POSTFIX, PRODUCT, Value, cast
 
 
 def _is_slice(node):
@@ -78,13 +78,15 @@ class Subscripts:
             return f"{low_code}:{high_code}", length
         return f"{low_code}:{high_code}:{step}", (length + Extent(step - 1)).divide(Extent(step))
 
-    def element(self, node):
-        """The text of a subscript that is a single integer."""
+    def element(self, node, extent):
+        """The text of a subscript that is a single integer; one with a leading minus counts from the end, as a literal does."""
         value = self.expression(node)
         if value.rank:
             raise Place(node, "import-subscript", "an array among several subscripts")
         if value.type not in ("i64", "i32"):
             raise Place(node, "import-type", f"a subscript of type {value.type}")
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not value.literal:
+            return f"{extent.code()} - {self.expression(node.operand).at(PRODUCT)}"
         return value.code
 
     def parts(self, node, base):
@@ -100,7 +102,7 @@ class Subscripts:
                 shape.append(length)
                 axes.append(length)
             else:
-                text = self.element(entry)
+                text = self.element(entry, base.shape[dimension])
             texts.append(text)
             dimension += 1
         return texts, tuple(shape), tuple(axes)
