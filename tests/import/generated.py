@@ -1,4 +1,4 @@
-"""Random functions of the importer's subset: declarations, updates of parts, loops and branches over vectors and matrices."""
+"""Random functions of the importer's subset: declarations, updates of parts, names for the same memory, loops and branches."""
 import random
 
 import numpy as np
@@ -38,6 +38,8 @@ class _Program:
         pad = "    " * depth
         kind = self.chance.choice(["vector", "matrix", "scalar"])
         choice = self.chance.random()
+        if choice < 0.12:
+            return [pad + self.sharing(depth)]
         if choice < 0.4:
             value = self.expression(kind, 2)
             name = self.name(kind) if depth == 1 else self.chance.choice(self.changeable(kind) or [self.name(kind)])
@@ -65,7 +67,17 @@ class _Program:
         return lines
 
     def changeable(self, kind):
-        return [name for name in self.names[kind] if name not in ("a", "n", "x", "y", "A", "B")]
+        return [name for name in self.names[kind] if name != "n"]
+
+    def sharing(self, depth):
+        """Other names for the same memory, and names that exchange their arrays: both may make later statements refused, never wrong."""
+        pick = self.chance.choice
+        if self.chance.random() < 0.5:
+            first, second = self.chance.sample(self.names["vector"], 2)
+            return f"{first}, {second} = {second}, {first}"
+        form = pick(["{v}", "{m}[1]", "{v}[::-1]", "{m}.T[:, 0]", "{m}.T[:, 0].copy()", "np.asarray({v})"])
+        value = form.format(v=pick(self.names["vector"]), m=pick(self.names["matrix"]))
+        return f"{self.name('vector') if depth == 1 else pick(self.names['vector'])} = {value}"
 
     def name(self, kind):
         self.count += 1

@@ -146,7 +146,7 @@ def generated_cases(tdslc, count, seed):
                 lines = script.functions[name]
                 error += "\n" + "\n".join(script.lines[lines.lineno - 1:lines.end_lineno])
             yield f"generated {seed}/{name}", error
-    yield f"generated {seed}/most are translated", f"{refusals} of {count} are refused" if 5 * refusals > count else ""
+    yield f"generated {seed}/most are translated", f"{refusals} of {count} are refused" if 2 * refusals > count else ""
 
 
 def main():

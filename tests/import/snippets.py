@@ -446,3 +446,30 @@ def from_the_end(x, n):
         A = np.triu(x[:4, None] * i + x[None, :4], 1)
         s += A[0, 2]
     return s
+
+
+def replaces_its_argument(x):
+    x[0] = 5
+    x = x * 2
+    return x.sum()
+
+
+def caller(x, y):
+    r = x * 1
+    s = replaces_its_argument(r)
+    return r, s
+
+
+def exchanged_arguments(x, y):
+    x[0] = 1
+    x, y = y, x
+    y[1] = 2
+    x[2] = 3
+    return x + y
+
+
+def reversed_argument(x, a):
+    x[0] = 9
+    if a > 1:
+        x = x[::-1]
+    return x + 0

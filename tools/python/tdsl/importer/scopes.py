@@ -14,12 +14,14 @@ ZERO = {"bool": "false", "f64": "0.0", "f32": "f32(0.0)", "i64": "0", "i32": "i3
 
 @dataclasses.dataclass(eq=False)
 class Binding:
-    """`target` is the TDSL variable, None for a value that is written where it is used. `stale`: the line and the name by which shared memory was
+    """`target` is the TDSL variable, None for a value that is written where it is used. `borrowed`: a caller's variable, whose array may be updated in
+    place, but not replaced. `stale`: the line and the name by which shared memory was
     changed, so that the variable no longer has the array's value."""
     target: typing.Optional[str]
     value: Value
     fixed: bool = False
     stale: typing.Optional[tuple] = None
+    borrowed: bool = False
 
 
 class Frame:
@@ -141,7 +143,12 @@ class Scopes:
             if depth and old.target is not None and old.value.rank == value.rank:
                 raise Place(node, "import-loop", f"`{name}` is an argument that a loop or branch replaces")
             return False
-        if not depth and old.value.storage & self.argument_storages & set(self.changed_storages):
+        if old.borrowed and depth:
+            raise Place(node, "import-loop", f"`{name}` is a caller's array that a loop or branch replaces")
+        if old.borrowed:
+            return False
+        if not depth and old.value.memory in self.changed_storages:
+            self.frame.blocks[0][f"{name} of the caller"] = old  # the argument's last value is an output
             return False
         type_ = old.value.type
         if type_ != value.type:
@@ -156,7 +163,7 @@ class Scopes:
         if value.code != old.target:
             self.emit(f"{old.target} = {value.code};")
         storage = (value.storage or self.new_storage()) if value.rank else frozenset()
-        new = dataclasses.replace(old.value, storage=storage)
+        new = dataclasses.replace(old.value, storage=storage, memory=value.memory)
         for block in reversed(self.frame.blocks):
             if block.get(name) is old:
                 block[name] = Binding(old.target, new, stale=old.stale if depth else None)
@@ -170,7 +177,7 @@ class Scopes:
         storage = (value.storage or self.new_storage()) if value.rank else frozenset()
         size = value.size if once else None
         natural = value.natural if once else False
-        new = Value(target, value.type, value.shape, size=size, storage=storage, natural=natural)
+        new = Value(target, value.type, value.shape, size=size, storage=storage, natural=natural, memory=value.memory)
         self.frame.blocks[-1][name] = Binding(target, new, fixed=once)
 
     def kept_variable(self, name):
@@ -185,8 +192,9 @@ class Scopes:
             for name, old in old_block.items():
                 new = block[name]
                 if new is not old:
-                    value = dataclasses.replace(new.value, storage=new.value.storage | old.value.storage, mask=None)
-                    block[name] = Binding(new.target, value, new.fixed, new.stale or old.stale)
+                    memory = new.value.memory if new.value.memory == old.value.memory else None
+                    value = dataclasses.replace(new.value, storage=new.value.storage | old.value.storage, memory=memory)
+                    block[name] = Binding(new.target, value, new.fixed, new.stale or old.stale, new.borrowed)
 
     def sharing(self):
         """Which variables share memory and which are stale, whatever the numbers of the arrays are."""
@@ -194,7 +202,7 @@ class Scopes:
         for depth, block in enumerate(self.frame.blocks):
             for name, binding in sorted(block.items()):
                 ids = [s if s in self.argument_storages else -numbers.setdefault(s, len(numbers) + 1) for s in sorted(binding.value.storage)]
-                state.append((depth, name, tuple(ids), binding.stale is not None))
+                state.append((depth, name, tuple(ids), binding.value.memory, binding.stale is not None))
         return tuple(state)
 
     def repeated(self, run, node):

@@ -126,6 +126,8 @@ class Statements:
             old = self.binding(target.id) if isinstance(target, ast.Name) else None
             if old is None or old.target is None or old.fixed or old.value.type != item.type or old.value.shape != item.shape or item.items is not None:
                 return False
+            if old.borrowed or old.value.memory in self.changed_storages and target.id in self.frame.blocks[-1]:
+                return False
         mark = len(self.out)
         for target, item in zip(targets, items):
             self.bind(target.id, item, node)
@@ -348,7 +350,7 @@ class Statements:
                 raise Place(node, "import-view", f"a part of an array is passed to be changed as `{name}`")
             if binding.fixed:
                 raise Place(node, "import-target", f"`{node.id}` is changed by a call, but is not a variable of its own")
-            return Binding(binding.target, binding.value)
+            return Binding(binding.target, binding.value, borrowed=True)
         again = name in frame.stored
         if value.code.isidentifier() and not again:
             return Binding(value.code, value, fixed=True)

@@ -77,7 +77,7 @@ def _linspace(call):
 
 @numpy("copy", "a", method=True)
 def _copy(call):
-    return dataclasses.replace(call.value("a"), storage=frozenset())
+    return dataclasses.replace(call.value("a"), storage=frozenset(), memory=None)
 
 
 @numpy("array asarray ascontiguousarray", "a dtype= copy= order=")
@@ -87,7 +87,7 @@ def _array(call):
         value = _listed(call, node)
     else:
         value = call.value("a")
-        value = dataclasses.replace(value, storage=frozenset()) if call.name == "array" else value
+        value = dataclasses.replace(value, storage=frozenset(), memory=None) if call.name == "array" else value
     return cast(value, call.type(value.type))
 
 
@@ -105,7 +105,7 @@ def _listed(call, node):
 
 def _astype(call):
     value = call.value("a")
-    return dataclasses.replace(cast(value, call.type("f64")), storage=frozenset())
+    return dataclasses.replace(cast(value, call.type("f64")), storage=frozenset(), memory=None)
 
 
 METHODS["astype"] = entry("a dtype copy=", _astype)
@@ -132,7 +132,7 @@ def _ravel(call):
 
 
 def _flatten(call):
-    return dataclasses.replace(_ravel(call), storage=frozenset())
+    return dataclasses.replace(_ravel(call), storage=frozenset(), memory=None)
 
 
 METHODS["flatten"] = entry("a", _flatten)

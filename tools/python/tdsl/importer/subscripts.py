@@ -154,7 +154,7 @@ class Subscripts:
                 raise Place(node, "import-mask", "a mask that is not a condition of all elements")
             if self.target_mask is not None and self.target_mask == ast.unparse(node):
                 return base
-            return dataclasses.replace(base, mask=index.code, storage=frozenset())
+            return dataclasses.replace(base, mask=index.code, storage=frozenset(), memory=None)
         full = [entry for i, entry in enumerate(given) if i not in arrays]
         if len(arrays) > 1 or not all(_is_slice(e) and e.lower is e.upper is e.step is None for e in full):
             if len(arrays) == len(given) == base.rank and all(v.rank == 1 for v in values):

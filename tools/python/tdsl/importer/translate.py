@@ -21,11 +21,12 @@ _MOST_ROUNDS = 60
 @dataclasses.dataclass
 class Translation:
     """`text`: statements without layout. `options`: parameter -> the program's param or input. `results`: names of the outputs of what the function returns;
-    `updated`: output -> parameter whose array the function changes. `notes`, `assumed`: what the reader should know."""
+    `updated`: output -> parameter whose array the function changes, `lost`: parameters whose changed arrays no output holds. `notes`, `assumed`: what the reader should know."""
     text: str
     options: dict
     results: list
     updated: dict
+    lost: list
     notes: list
     assumed: list
 
@@ -50,14 +51,15 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         self.start_scopes()
         self.out, self.indent, self.places, self.poisoned = [], 0, [], set()
         self.local_names, self.loop_variables, self.shown = [[]], [], set()
+        self.lost = []
         self.notes, self.target_mask, self.direct = [], None, None
-        self.argument_storages = set()
+        self.argument_storages, self.memories, self.options, self.outside = set(), {}, {}, set()
 
     def program(self):
         try:
             refuse_parameters(self.function)
             dimensions = Dimensions(self.fresh)
-            options = self.arguments(dimensions)
+            options = self.options = self.arguments(dimensions)
             result = self.body(self.function)
             results, updated = self.outputs(result)
         except Skip:
@@ -67,7 +69,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         if self.places:
             unique = {(place.line, place.column, place.id, place.reason): place for place in self.places}
             raise TranslationError(self.script.path, list(unique.values()))
-        return Translation("\n".join(without_unused(self.out)) + "\n", options, results, updated, self.notes, dimensions.assumptions())
+        return Translation("\n".join(without_unused(self.out)) + "\n", options, results, updated, self.lost, self.notes, dimensions.assumptions())
 
     # Text
 
@@ -135,6 +137,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
 
     def variable(self, name, value):
         target = self.fresh(name + "_now")
+        self.outside.add(target)
         self.emit(f"var {target} = {value.code};")
         self.frame.blocks[0][name] = Binding(target, dataclasses.replace(value, code=target, size=None, natural=False))
 
@@ -149,12 +152,11 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         self.emit(f"input {option}: {type_}[{', '.join(extent.code() for extent in shape)}];")
         storage = self.new_storage()
         self.argument_storages |= storage
-        value = Value(option, type_, shape, storage=storage)
+        value = Value(option, type_, shape, storage=storage, memory=min(storage))
         self.frame.blocks[0][name] = Binding(option, value, fixed=True)
         if name in self.frame.changed or name in self.frame.stored:
             self.variable(name, value)
-        self.originals = getattr(self, "originals", {})
-        self.originals[name] = (self.frame.blocks[0][name].target, storage)
+        self.memories[name] = min(storage)
 
     def outputs(self, result):
         """The outputs: what the function returns, then the arguments that it has changed."""
@@ -164,9 +166,8 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
             if value.items is not None or value.type == "none":
                 raise Place(self.function.body[-1], "import-return", "a tuple or None within the result")
             self.require_plain(value, self.function.body[-1])
-            inputs = {binding[0] for binding in self.originals_of().values()}
-            declared = any(b.target == value.code and b.target not in inputs for b in self.frame.blocks[0].values())
-            if declared and value.code.isidentifier() and value.code not in results and value.code not in self.params():
+            declared = any(b.target == value.code and b.value.memory is None for b in self.frame.blocks[0].values())
+            if declared and value.code not in results and value.code not in self.options.values() and value.code not in self.outside:
                 self.emit(f"output {value.code};")
                 results.append(value.code)
             else:
@@ -176,25 +177,20 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
                 results.append(name)
         return results, self.updated_outputs()
 
-    def originals_of(self):
-        return getattr(self, "originals", {})
-
-    def params(self):
-        return {line.split()[1].rstrip(":") for line in self.out if line.startswith(("param ", "input "))}
-
     def updated_outputs(self):
         updated = {}
-        for name, (target, storage) in self.originals_of().items():
-            if not storage & set(self.changed_storages):
+        for name, memory in self.memories.items():
+            if memory not in self.changed_storages:
                 continue
-            binding = next((b for b in self.frame.blocks[0].values() if b.target == target and b.value.storage == storage), None)
-            if binding is None and any(b.target == target for b in self.frame.blocks[0].values()):
+            holders = [b for b in self.frame.blocks[0].values() if b.target is not None and b.value.memory == memory]
+            if not holders:
+                self.lost.append(name)
                 self.note(self.function, f"the script changes the array of `{name}` and gives the name to other arrays, too: no output holds that array")
                 continue
-            if binding is not None:
-                self.require_current(name, binding, self.function.body[-1])
+            binding = next((b for b in holders if not b.stale), holders[0])
+            self.require_current(name, binding, self.function.body[-1])
             output = self.fresh(name + "_out")
-            self.emit(f"output {output} = {target};")
+            self.emit(f"output {output} = {binding.target};")
             updated[output] = name
         return updated
 

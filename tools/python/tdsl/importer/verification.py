@@ -85,6 +85,10 @@ def compare(translation, function, arguments, tdslc, folder, mode, tolerance):
         raise Different(f"the script itself fails: {type(error).__name__}: {error}") from None
     if len(results) != len(translation.results):
         raise Different(f"{len(translation.results)} results instead of {len(results)}")
+    for name, given in arguments.items():
+        told = name in translation.lost or name in translation.updated.values()
+        if isinstance(given, np.ndarray) and not told and not np.array_equal(given, after[name], equal_nan=given.dtype.kind == "f"):
+            raise Different(f"the script changes the array of `{name}`, the translation does not")
     wanted = dict(zip(translation.results, results))
     wanted.update({output: after[parameter] for output, parameter in translation.updated.items()})
     options = []
