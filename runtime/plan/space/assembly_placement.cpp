@@ -2,7 +2,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/plan/row_counts.h"
 #include "runtime/plan/space/placement.h"
 #include "runtime/plan/space/placement_parts.h"
 
@@ -20,27 +19,11 @@ void PlacementBuilder::list_entries(const ReduceChoice& parts, TensorDesc& outpu
   const double points = points_of(op_);
   const double largest = static_cast<double>(parts.tiling.longest() * parts.per_part) / label * points;
   const double count = static_cast<double>(ceil_div(parts.tiling.tiles(), parts.per_part));
-  output.stored = op_.moves ? Estimate{0, entries_of(op_), count * most_moved(parts)}
+  output.stored = op_.moves ? Estimate{0, entries_of(op_), output.stored.hi}
                             : Estimate{0, points, std::ceil(largest * count)};
   output.storage = entry_lists(op_.shape.size());
   output.rows = nullptr;
   if (!output.uncut.empty()) output.uncut.insert(output.uncut.begin(), false);
-}
-
-/// The most elements that a part of a transposition moves: those of its rows.
-double PlacementBuilder::most_moved(const ReduceChoice& parts) const {
-  const Access& access = op_.reads.front();
-  const PlacedTensor* const placed = operands_.placed(access.tensor);
-  const TensorDesc& moved = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
-  const double all = op_.outputs.front().stored.hi;
-  if (moved.rows == nullptr) return all;
-  double most = 0;
-  for (Index first = 0; first < parts.tiling.tiles(); first += parts.per_part) {
-    const Index last = std::min(first + parts.per_part, parts.tiling.tiles()) - 1, from = access.dims[0].offset.lo;
-    const Interval rows{parts.tiling.tile(first).lo + from, parts.tiling.tile(last).hi + from};
-    most = std::max(most, stored_in_rows(moved, rows).hi);
-  }
-  return std::min(all, most);
 }
 
 /// The rows of lists are cut for all ranks, among which the combination shares them.

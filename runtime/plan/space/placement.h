@@ -54,7 +54,6 @@ class PlacementBuilder {
   void share_cuts(Draft& draft) const;
   /// Makes the output of a part of an assembly lists of entries.
   void list_entries(const ReduceChoice& parts, TensorDesc& output) const;
-  [[nodiscard]] double most_moved(const ReduceChoice& parts) const;
   [[nodiscard]] std::vector<Index> list_tiles(std::vector<Index> multiple,
                                               const std::vector<Index>& reduce_shares) const;
   void adopt_lists(const std::vector<Index>& multiple, std::vector<Tiling>& tilings) const;

@@ -159,7 +159,7 @@ TEST_CASE("stored cuts: parts of a transposition list the elements of the operan
   REQUIRE(lists);
   CHECK(lists->partial);
   CHECK(lists->op.outputs.front().storage.entries);
-  CHECK(lists->op.outputs.front().stored == Estimate{0, 200, 4 * 200});
+  CHECK(lists->op.outputs.front().stored == Estimate{0, 200, 200});
   CHECK(lists->plan.reduce[0] == Tiling::at(kStoredEnds));
   // Unsplit, a task reads all rows at once.
   const std::optional<Candidate> whole_rows = realised(builder.op(), "i:ba");
