@@ -299,38 +299,27 @@ class Marks {
   std::vector<std::uint32_t>* list_;
 };
 
-template <bool kAll, class TA, class TB, class F>
-void first_marked(TwoLists<TA, TB> l, const F& f) {
-  Marks marks;
-  const std::uint32_t behind = l.nb == 0 ? 0 : l.b[l.nb - 1] + 1;
-  std::uint32_t* const mark = marks.up_to(behind);
-  for (Index y = 0; y < l.nb; ++y) mark[l.b[y]] = static_cast<std::uint32_t>(y);
-  const auto count = static_cast<std::uint32_t>(l.nb);
-  Index x = 0;
-  for (; x < l.na && l.a[x] < behind; ++x) {
-    const std::uint32_t j = l.a[x];
-    const std::uint32_t y = mark[j];
-    if (y < count && l.b[y] == j) {
-      f(l.corner + j, l.value_a(x), l.value_b(y));
-    } else if (!kAll) {
-      f(l.corner + j, l.value_a(x), TB(0));
-    }
-  }
-  if (kAll) return;
-  for (; x < l.na; ++x) f(l.corner + l.a[x], l.value_a(x), TB(0));
-}
-
 /// Elements of the first list, with the second list's values at the same columns; missing ones are 0 or, with kAll,
-/// skipped.
+/// skipped. One loop, since f, which is inlined, may be long.
 template <bool kAll, class TA, class TB, class F>
 void first_of(TwoLists<TA, TB> l, const F& f) {
-  if (l.nb == 0 || l.b[l.nb - 1] < kMarkedColumns) return first_marked<kAll>(l, f);
-  if (kAll) return both_merged(l, f);
+  const bool wide = l.nb > 0 && l.b[l.nb - 1] >= kMarkedColumns;
+  if (kAll && wide) return both_merged(l, f);
+  Marks marks;
+  const std::uint32_t behind = wide || l.nb == 0 ? 0 : l.b[l.nb - 1] + 1;
+  std::uint32_t* const mark = marks.up_to(behind);
+  for (Index y = 0; y < l.nb && !wide; ++y) mark[l.b[y]] = static_cast<std::uint32_t>(y);
   Index y = 0;
   for (Index x = 0; x < l.na; ++x) {
     const std::uint32_t j = l.a[x];
-    while (y < l.nb && l.b[y] < j) ++y;
-    f(l.corner + j, l.value_a(x), y < l.nb && l.b[y] == j ? l.value_b(y) : TB(0));
+    if (wide) {
+      while (y < l.nb && l.b[y] < j) ++y;
+    } else {
+      y = j < behind ? static_cast<Index>(mark[j]) : l.nb;
+    }
+    const bool found = y < l.nb && l.b[y] == j;
+    if (kAll && !found) continue;
+    f(l.corner + j, l.value_a(x), found ? l.value_b(y) : TB(0));
   }
 }
 

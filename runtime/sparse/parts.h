@@ -143,7 +143,7 @@ class Children {
 template <class T>
 struct Segment {
   const std::uint32_t* coordinate = nullptr;
-  const T* values = nullptr;  ///< null: all 1
+  const T* values = nullptr;  ///< null: all 1, in lists of bool
   Index size = 0;
   Index corner = 0;
   Index behind = 0;  ///< number of coordinates of later rows that follow in the block
@@ -310,12 +310,10 @@ class Row {
       if (const std::uint32_t* const list = s.coordinate; list != nullptr && distance > 0) {
         const Index last = std::min(s.size, s.size + s.behind - distance);
         const T* const values = s.values;
-        if (values == nullptr) {
-          for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], T(1));
+        if constexpr (std::is_same_v<T, bool>) {
+          for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], true);
         } else if (s.no_zeros) {
           for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], not_zero(values[k]));
-        } else {
-          for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], values[k]);
         }
       }
       of_segment(s, k, f);
@@ -330,8 +328,8 @@ class Row {
     const Index corner = s.corner;
     if (list == nullptr) {
       for (; k < size; ++k) f(corner + k, values == nullptr ? T(1) : values[k]);
-    } else if (values == nullptr) {
-      for (; k < size; ++k) f(corner + list[k], T(1));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      for (; k < size; ++k) f(corner + list[k], true);
     } else if (s.no_zeros) {
       for (; k < size; ++k) f(corner + list[k], not_zero(values[k]));
     } else {
