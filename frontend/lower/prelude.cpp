@@ -7,6 +7,7 @@
 #include <string>
 
 #include "frontend/lower/functions/instances.h"
+#include "frontend/lower/functions/points.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/syntax/parse.h"
 #include "ir/graph/check.h"
@@ -138,6 +139,19 @@ Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector
   const std::vector<Tensor> results = inline_body(lowerer, f, args, call, range, points);
   TDSL_CHECK(results.size() == 1, "a function of the prelude has one result");
   return results[0];
+}
+
+Tensor call_prelude_for_each(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
+                             Tensor elements, const SourceRange& range) {
+  const bool closed = std::ranges::all_of(args, [&](const Tensor& t) {
+    return std::ranges::all_of(free_labels(t), [&](std::int32_t id) {
+      return std::ranges::find(elements.labels, id) != elements.labels.end();
+    });
+  });
+  const Restored<Guards> guards(lowerer.guards, closed ? lowerer.guards.of_whole_tensors() : lowerer.guards);
+  elements.body = call_prelude(lowerer, name, args, range, elements.labels).body;
+  lowerer.graph.flush();
+  return elements;
 }
 
 }  // namespace tdsl::frontend

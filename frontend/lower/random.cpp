@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/functions/points.h"
@@ -119,9 +120,11 @@ void require_integers(Lowerer& lowerer, const Expr& low, const Expr& high, const
   const std::string message =
       "randint draws from a to b - 1, so a < b, unlike in " + lowerer.reports.source_text(range);
   if (known != nullptr && !std::get<bool>(*known)) lowerer.reports.fail(DiagnosticId::kBadArgument, range, message);
-  if (known == nullptr)
-    lowerer.graph.emit_effect(ir::Assert{lowerer.values.materialise(scalar_tensor(good), "", range), message, true},
-                              range);
+  if (known != nullptr) return;
+  const Expr guard = lowerer.guards.of_whole_tensors().all();
+  const Expr needed = guard ? ir::binary(BinaryOp::kOr, ir::unary(UnaryOp::kNot, guard, range), good, range) : good;
+  lowerer.graph.emit_effect(ir::Assert{lowerer.values.materialise(scalar_tensor(needed), "", range), message, true},
+                            range);
 }
 
 }  // namespace
@@ -164,12 +167,13 @@ Tensor call_permutation(Lowerer& lowerer, const ast::Call& call, const SourceRan
       ir::binary(BinaryOp::kKeyedBits, key_of(lowerer, call, true, range), ir::constant_i64(kNetwork, range), range);
   const Tensor network = scalar_tensor(computed_once(lowerer, key, range));
   const Tensor count = scalar_tensor(expr_of(lowerer.graph.program(), shape[0].extent));
-  Tensor t = by_index(lowerer, std::move(shape), range, [](const Expr& index) { return index; });
-  std::vector<Tensor> args = {scalar_tensor(t.body), count, network};
+  const std::int32_t label = lowerer.graph.new_label(shape[0].extent);
+  Tensor t = lowerer.algebra.filled(ir::constant_i64(0), Weak::kNo, std::move(shape));
+  t.labels = {label};
+  t.range = range;
+  std::vector<Tensor> args = {scalar_tensor(ir::index_ref(label)), count, network};
   for (Tensor& a : args) a.range = range;
-  t.body = call_prelude(lowerer, "permutation", args, range, t.labels).body;
-  lowerer.graph.flush();
-  return t;
+  return call_prelude_for_each(lowerer, "permutation", args, std::move(t), range);
 }
 
 namespace {

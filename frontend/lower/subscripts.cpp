@@ -49,11 +49,25 @@ bool is_newaxis(Lowerer& lowerer, const ast::SubscriptItem& item) {
          !lowerer.dimensions().contains(*name);
 }
 
+namespace {
+
+/// Reports `x[None, :]`.
+void require_no_none(Lowerer& lowerer, const ast::SubscriptItem& item) {
+  const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
+  const std::string* name = index == nullptr ? nullptr : bare_name(*index->value);
+  if (name != nullptr && *name == "None" && lowerer.names.find(*name) == nullptr)
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, item.range,
+                         "`None` is not declared; a new dimension is written newaxis: x[newaxis, :]");
+}
+
+}  // namespace
+
 std::vector<ast::SubscriptItem> subscripts_of(Lowerer& lowerer, const std::vector<ast::SubscriptItem>& items,
                                               const Tensor& base, const std::string& name, const SourceRange& range) {
   std::size_t given = 0;
   const ast::SubscriptItem* ellipsis = nullptr;
   for (const ast::SubscriptItem& item : items) {
+    require_no_none(lowerer, item);
     if (std::holds_alternative<ast::EllipsisSubscript>(item.node)) {
       if (ellipsis != nullptr)
         lowerer.reports.fail(DiagnosticId::kBadArgument, item.range, "`...` stands once between brackets");
@@ -212,7 +226,8 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
 }
 
 Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool padded) {
-  if (const auto from_end = negative_literal(e)) {
+  // Under `pad` a negative literal is a place before the first element.
+  if (const auto from_end = padded ? std::nullopt : negative_literal(e)) {
     const Extent position = dim.extent + Extent(*from_end);
     if (const auto constant = position.constant(); constant && *constant < 0) {
       lowerer.reports.fail(DiagnosticId::kOutOfBounds, e.range,
@@ -233,9 +248,11 @@ Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool p
     t = lower(lowerer, e);
   }
   if (t.rank() != 0) {
+    const bool is_mask = t.scalar() == Scalar::kBool;
     lowerer.reports.fail(DiagnosticId::kNotScalar, e.range,
                          "a subscript is an integer scalar, but this is " + lowerer.graph.text(t) +
-                             "; to gather write let G[i] = A[p[i]]");
+                             (is_mask ? "; where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part"
+                                      : "; to gather write let G[i] = A[p[i]]"));
   }
   if (!ir::is_integer(t.scalar())) {
     lowerer.reports.fail(

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/lower/prelude.h"
@@ -34,9 +36,7 @@ Tensor for_each_element(Lowerer& lowerer, const std::string& name, std::vector<T
   }
   args[place] = scalar_tensor(element(args[place], own));
   args[place].range = range;
-  result.body = call_prelude(lowerer, name, args, range, result.labels).body;
-  lowerer.graph.flush();
-  return result;
+  return call_prelude_for_each(lowerer, name, args, std::move(result), range);
 }
 
 /// A whole tensor in one dimension.
