@@ -1,6 +1,7 @@
 """Series in interrupted runs: files are cut back to the checkpoint, and end as those of an unbroken run. Run by checkpoints.py."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -60,6 +61,7 @@ def series(options, Case, require):
             require(text + more == whole and contents(case.folder) == wanted, f"{ranks} ranks, boundary {stop}: other records the second time")
     refusals(case, name, wanted, require)
     killed(case, options, require)
+    full(case, require)
 
 
 def check_values(X, folder, require):
@@ -104,3 +106,16 @@ def killed(case, options, require):
             contents(case.folder)
         case.run(3, "--checkpoint", name, "--resume", name)
         require(contents(case.folder) == wanted, f"killed after {pause} s: other records")
+
+
+def full(case, require):
+    """A file that cannot grow ends the run: the complete records stay, and the message counts them."""
+    wanted = np.load(case.folder / "states.npy")
+    for name, steps, limit in (("states", 400, 100_000), ("sums", 2000, 4096)):
+        file = FILES[name]
+        case.arguments = ["--X", "X.npy", "--steps", str(steps), f"--{name}", file]
+        _, errors = case.run(1, code=1, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        text = (case.folder / file).read_text() if name == "sums" else ""
+        found = text.splitlines() if name == "sums" else np.load(case.folder / file)
+        require(0 < len(found) < steps and f"{file}`: File too large" in errors and f"`{file}` holds {len(found)} complete records" in errors, errors)
+        require(text.endswith("\n") if name == "sums" else found.tobytes() == wanted[:len(found)].tobytes(), f"{file} has an incomplete record")

@@ -19,9 +19,10 @@ Series::Series(std::string name, SeriesLayout layout, std::shared_ptr<RecordFile
 /// Requires the mutex: publications do not overlap.
 void Series::count(Index record) {
   later_.insert(record);
-  const Index before = records_;
-  while (later_.erase(records_) > 0) ++records_;
-  if (file_ != nullptr && records_ > before) file_->publish(records_);
+  Index complete = records_;
+  while (later_.erase(complete) > 0) ++complete;
+  if (file_ != nullptr && complete > records_) file_->publish(complete);
+  records_ = complete;
 }
 
 void Series::complete(Index record) {
