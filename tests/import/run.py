@@ -76,7 +76,7 @@ def refused(script, name):
 
 
 def command_line(folder, tdslc):
-    """Cases of the command line: arguments, exit code, what the output holds."""
+    """Cases of the command line: arguments, exit code, expected output."""
     (folder / "heat.py").write_text("import numpy as np\n\ndef smooth(A, steps):\n    for t in range(steps):\n        A[1:-1] = A[:-2] + A[2:]\n"
                                     "    return A.sum()\n\ndef odd(x):\n    return np.unwrap(x)\n\ndef make(i):\n    return np.ones((7 + 9 * i, 5)), 3\n")
     call, other = "smooth(np.ones((17, 23)), 2)", "smooth(np.ones((20, 31)), 3)"

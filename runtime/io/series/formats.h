@@ -4,8 +4,8 @@
 
 #include "runtime/io/series/record_file.h"
 
-// The formats of series. `how` distinguishes a new file, a file that is continued after a number of records, and one that
-// rank 0 has prepared.
+// The formats of series. `how` distinguishes a new file, a file that is continued after a number of records, and one
+// prepared by rank 0.
 
 namespace tdsl::rt {
 

@@ -25,7 +25,7 @@ struct Hdf5Name {
 /// Empty if the path does not name an HDF5 file (`.h5` or `.hdf5`).
 [[nodiscard]] std::optional<Hdf5Name> hdf5_name(const std::string& path);
 
-/// A record of a series is one chunk, or several of at most so many bytes.
+/// Upper limit on the bytes of a chunk: a record of a series is one chunk, or several.
 constexpr std::int64_t kMostRecordChunkBytes = std::int64_t{16} << 20;
 
 /// Loads the library on first use. Throws a RunError for `path` if it is not found.

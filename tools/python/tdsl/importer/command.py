@@ -84,7 +84,7 @@ def listed(options):
 
 
 class Report:
-    """What is said of an import, as text or as JSON."""
+    """The report of an import, as text or as JSON."""
 
     def __init__(self, script, function, output):
         self.record = {"file": script.path, "function": function, "output": output, "verified": False, "examples": 0, "errors": [], "notes": [],

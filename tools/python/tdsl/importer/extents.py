@@ -111,7 +111,7 @@ class Dimensions:
         return Extent.of(self._fresh(letter))
 
     def assumptions(self):
-        """What one example cannot tell: which extents are equal only by chance."""
+        """Assumptions from one example: extents that may be equal only by chance."""
         lines = []
         for code, places in self.assumed.items():
             if len(places) > 1 or not code.replace("_", "a").isidentifier():

@@ -29,7 +29,7 @@ class Statements:
             frame.closed[name] = (opening, binding.value)
 
     def statement(self, node):
-        """Translates a statement; where that fails the place is kept, and what the statement binds is unknown from there."""
+        """Translates a statement. On failure it keeps the place, and the names bound by the statement are unknown from there."""
         try:
             method = getattr(self, "_" + type(node).__name__.lower() + "_statement", None)
             if method is None:
@@ -138,7 +138,7 @@ class Statements:
         return True
 
     def kept(self, value, target):
-        """The value under a name of its own, so that it stays what it is now."""
+        """The value under a name of its own, which keeps the present value."""
         if value.literal or value.items is not None or value.mask is not None or value.type == "none":
             return value
         name = self.fresh((target.id if isinstance(target, ast.Name) else "element") + "_next")

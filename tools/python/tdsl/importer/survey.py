@@ -10,7 +10,7 @@ _EXPRESSIONS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.Generat
 
 
 def places(script, function):
-    """What is known not to be translated in a function, without its arguments' types. Calls of own functions are rated with these."""
+    """Places of a function that are not translated whatever its arguments' types. Calls of own functions are rated with these."""
     local = set(parameters(function)) | set(stored_names(function))
     found = []
     for node in ast.walk(function):

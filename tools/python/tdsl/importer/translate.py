@@ -20,8 +20,8 @@ _MOST_ROUNDS = 60
 
 @dataclasses.dataclass
 class Translation:
-    """`text`: statements without layout. `options`: parameter -> the program's param or input. `results`: names of the outputs of what the function returns;
-    `updated`: output -> parameter whose array the function changes, `lost`: parameters whose changed arrays no output holds. `notes`, `assumed`: what the reader should know."""
+    """`text`: statements without layout. `options`: parameter -> the program's param or input. `results`: names of the outputs of the returned values;
+    `updated`: output -> parameter whose array the function changes, `lost`: parameters whose changed arrays no output holds. `notes`, `assumed`: lines of the report."""
     text: str
     options: dict
     results: list
@@ -159,7 +159,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         self.memories[name] = min(storage)
 
     def outputs(self, result):
-        """The outputs: what the function returns, then the arguments that it has changed."""
+        """The outputs: the values returned by the function, then its changed arguments."""
         items = [] if result is None or result.type == "none" else result.items if result.items is not None else [result]
         results = []
         for number, value in enumerate(items):
