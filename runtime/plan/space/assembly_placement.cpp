@@ -19,8 +19,8 @@ void PlacementBuilder::list_entries(const ReduceChoice& parts, TensorDesc& outpu
   const double points = points_of(op_);
   const double largest = static_cast<double>(parts.tiling.longest() * parts.per_part) / label * points;
   const double count = static_cast<double>(ceil_div(parts.tiling.tiles(), parts.per_part));
-  output.stored = op_.moves ? Estimate{0, entries_of(op_), output.stored.hi}
-                            : Estimate{0, points, std::ceil(largest * count)};
+  output.stored =
+      op_.moves ? Estimate{0, entries_of(op_), output.stored.hi} : Estimate{0, points, std::ceil(largest * count)};
   output.storage = entry_lists(op_.shape.size());
   output.rows = nullptr;
   if (!output.uncut.empty()) output.uncut.insert(output.uncut.begin(), false);
