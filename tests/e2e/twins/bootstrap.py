@@ -69,9 +69,9 @@ def permutation(n, key):
 
 
 def twin(t):
-    n = len(t.x)
-    picked = np.array([below(bits(t.key, k), n) for k in range(t.resamples * n)]).reshape(t.resamples, n)
+    n, key = len(t.x), int(t.key)
+    picked = np.array([below(bits(key, k), n) for k in range(t.resamples * n)]).reshape(t.resamples, n)
     means = t.x[picked].mean(axis=1)
-    noise = [abs((t.x + 0.1 * np.array([normal(t.key + s, i) for i in range(n)])).mean() - t.x.mean()) for s in range(3)]
+    noise = [abs((t.x + 0.1 * np.array([normal(key + s, i) for i in range(n)])).mean() - t.x.mean()) for s in range(3)]
     return {"error": means.std(), "low": np.quantile(means, 0.025), "high": np.quantile(means, 0.975),
-            "mean_of_half": t.x[permutation(n, t.key)[:(n + 1) // 2]].mean(), "noise": max(noise)}
+            "mean_of_half": t.x[permutation(n, key)[:(n + 1) // 2]].mean(), "noise": max(noise)}
