@@ -1,6 +1,8 @@
 """Facts about stencils with boundaries: the rim alone is received, and kernels of the interior are those of a stencil without one."""
 import re
 
+import numpy as np
+
 import launch
 from session import Failed
 
@@ -30,6 +32,19 @@ class BoundaryFacts:
             if step["times"] != steps or found[outside] > 2 * n * 8:
                 raise Failed(f"pad(U, {outside}): a rank receives {found[outside]} bytes per step, the rim has {2 * n * 8}: {step}")
         return str(found)
+
+    # A run's counters: with each step a rank receives its rim, from the other side of the torus like from a neighbor.
+    def test_periodic_stencils_receive_their_rim(self):
+        n, path, received = 200, self.work / "torus.tdsl", {}
+        path.write_text(FIVE_POINTS.format("periodic"))
+        executable = self.session(str(path)).executable
+        np.save(self.work / "torus.npy", np.random.default_rng(3).random((n, n)))
+        for steps in (3, 8):
+            received[steps] = self.received(executable, 4, ["--U0", "torus.npy", "--steps", steps, "--threads", 1, "--quiet"])
+        per_step = [(late - early) / 5 for early, late in zip(received[3], received[8])]
+        if per_step != [2 * n * 8] * 4:
+            raise Failed(f"the ranks receive {per_step} bytes per step, the rim has {2 * n * 8}")
+        return f"{per_step} bytes per step"
 
     # Vectors of the interior have affine subscripts: places at the ends are computed in the few others only.
     def test_boundaries_leave_the_interior_alone(self):

@@ -28,7 +28,7 @@ def read(a, outside, *positions):
 
 
 def twin(a):
-    n, m, U, x, far, w = a.n, a.m, a.U, a.x, a.far, a.w
+    n, m, U, x, S, far, w = a.n, a.m, a.U, a.x, a.S, a.far, a.w
     i, j, k = np.arange(n)[:, None], np.arange(m)[None, :], np.arange(m)
     out = {}
     for number, word in enumerate(("periodic", "edge", "reflect", "symmetric"), 1):
@@ -49,6 +49,9 @@ def twin(a):
     out["W1"] = sum(one("reflect", k + u - 2) for u in range(5))
     out["W2"] = np.max([read(U, ("symmetric", "periodic"), i + u, j + v) for u in (-1, 0, 1) for v in (-1, 0, 1)], axis=0)
     out["W3"] = read(U + 1.0, ("edge", "edge"), i - 1, j - 1) * x
+    out["C1"] = read(S, ("edge", "edge"), i - 1, j) + read(S, ("reflect", "reflect"), i + 1, j - 2) + S
+    out["C2"] = read(S, ("symmetric", "periodic"), i - 2, j + 1) @ x
+    out["C3"] = (S * read(U, ("edge", "periodic"), i - 1, j + 1)).sum(axis=1)
     T = U
     for _ in range(a.steps):
         near = read(T, ("reflect",) * 2, i - 1, j) + read(T, ("reflect",) * 2, i + 1, j) + read(T, ("edge",) * 2, i, j - 1)
