@@ -21,7 +21,7 @@ class Case:
         self.given, self.twin, self.args, self.prints, self.warns = [], [], [], [], []
         self.error = self.stops = self.usage = self.pending = self.fault = None
         self.files, self.alone, self.tolerance = {}, False, 0.0
-        self.command, self.shows, self.exits, self.absent = None, [], 0, []
+        self.commands, self.shows, self.exits, self.absent = [], [], 0, []
         self.lines = []
 
     def add(self, line):
@@ -48,7 +48,7 @@ class Case:
         elif key in ("shows", "absent"):
             getattr(self, key).append(value)
         elif key == "command":
-            self.command = value
+            self.commands.append(value)
         elif key == "exits":
             self.exits = int(value)
         elif key == "tolerance":
@@ -63,7 +63,7 @@ class Case:
     @property
     def good(self):
         """Whether the program is expected to finish, so that its values are compared."""
-        return self.command is None and self.error is None and self.stops is None and self.usage is None
+        return not self.commands and self.error is None and self.stops is None and self.usage is None
 
     @property
     def unsupported(self):
