@@ -75,8 +75,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program absence(const ir::Program& program, PassContext& context);
 /// `sum[j](absent_mul(%A[i, j], %x[j]))`, A of a sparse type, becomes the same, A's format compressed.
 [[nodiscard]] ir::Program storage(const ir::Program& program, PassContext& context);
-/// `max(A)` becomes `t = max[i, j where A[i, j] != 0](A[i, j]); if nnz(A) < n * m then max(t, 0) else t`. The first
-/// step of `storage`.
+/// `max(A)` becomes `t = max[i, j where A[i, j] != 0](A[i, j]); if nnz(A) < n * m then max(t, 0) else t`. A step
+/// of `storage`.
 [[nodiscard]] ir::Program background(const ir::Program& program, PassContext& context);
 /// `T = U @ V'; sum(A * log(T))` becomes the same, T compressed and computed at the elements of A only.
 [[nodiscard]] ir::Program sampling(const ir::Program& program, PassContext& context);
@@ -102,8 +102,9 @@ void warn_of_dense_storage(const ir::Program& program, PassContext& context);
 [[nodiscard]] ir::Program scatters(const ir::Program& program, PassContext& context);
 /// `sum[j](A[i, j])` combined by `max` with a base becomes `v = sum[j](A[i, j]); max(base, v)`.
 [[nodiscard]] ir::Program reductions(const ir::Program& program, PassContext& context);
-/// `x[mod(i - 1, n)]` becomes `select(i - 1 >= 0, x[i - 1], x[i - 1 + n])`.
-[[nodiscard]] ir::Program periodic_reads(const ir::Program& program, PassContext& context);
+/// `x[mod(i - 1, n)]` becomes `select(i - 1 >= 0, x[i - 1], x[i - 1 + n])`, `x[edge(i - 1, n)]` becomes `select(i - 1
+/// >= 0, x[i - 1], x[edge(i - 1, n)])`.
+[[nodiscard]] ir::Program boundary_reads(const ir::Program& program, PassContext& context);
 /// `A[p[i]] + B[q[i]]` becomes `g[i] = A[p[i]]; g[i] + B[q[i]]`.
 [[nodiscard]] ir::Program gathers(const ir::Program& program, PassContext& context);
 

@@ -78,9 +78,9 @@ constexpr std::array kPipeline = {
     // After scatters, which create reductions.
     Pass{"reductions", "begin reductions as the identity or the base, and do the rest afterwards", reductions, 0},
     // Once index variables are final.
-    Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads,
-         0},
-    // After periodic_reads: a periodic subscript is not an indirect one.
+    Pass{"boundary_reads", "read inside of a dimension at affine subscripts, and around its ends at others",
+         boundary_reads, 0},
+    // After boundary_reads: a periodic subscript is not an indirect one.
     Pass{"gathers", "gather indirect reads, except one that the operation can perform itself", gathers, 0},
     // No later pass changes the readers of a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},

@@ -16,7 +16,9 @@ import launch
 
 PAGE = ROOT / "docs/from_numpy.md"
 ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \|$", re.M)
+DECLARATION = re.compile(r"let \w+(\[.*?\]) = (.*);")
 TYPES = {"f": "f64", "i": "i64"}
+LIBRARY = ("calculus", "optimise", "linalg", "random", "stats")
 
 
 def rows(text):
@@ -27,8 +29,15 @@ def program(values, lines):
     """The program that computes the right column from inputs with these values."""
     text = [f"input {name}: {TYPES[value.dtype.kind]}[{', '.join(map(str, value.shape))}];" for name, value in values.items()
             if value.ndim]
+    text += [f"import std.{name};" for name in LIBRARY]
     text += [f"let {name} = {value};" for name, value in values.items() if not value.ndim]
-    return "\n".join(text + [f"output r{k} = {line};" for k, line in enumerate(lines)]) + "\n"
+    return "\n".join(text + [output(k, line) for k, line in enumerate(lines)]) + "\n"
+
+
+def output(k, line):
+    """The statement for an expression or an index declaration."""
+    declared = DECLARATION.fullmatch(line)
+    return f"output r{k}{declared[1]} = {declared[2]};" if declared else f"output r{k} = {line};"
 
 
 def evaluated(tdslc, folder, values, lines):

@@ -46,7 +46,8 @@ BuiltNest FusedNestBuilder::run() {
     if (!in_blocks_) return append(std::move(body));
     const bool products =
         blocked_ || std::ranges::any_of(fused_.members, [](const Member& m) { return matrix_product(m).has_value(); });
-    add(nest::For{block_, nest::Blocks{of_nest(bytes_per_row()), products}, nest::Order::kSerial, std::move(body)});
+    add(nest::For{block_, nest::Blocks{of_nest(bytes_per_row()), products, coded_}, nest::Order::kSerial,
+                  std::move(body)});
   });
   nest_.fresh = collected([&] {
     for (const Member& m : fused_.members) {

@@ -94,6 +94,10 @@ class FusedNestBuilder final : public ComputeNest {
 
   /// The members in order: walks, and others one by one.
   [[nodiscard]] std::vector<Members> in_walks() const;
+  /// True if the columns of the matrix that walks visit may be coded. Totals of rows are then stored, so that the
+  /// loops of a walk may run one after the other, each once per distinct value.
+  [[nodiscard]] bool is_coded() const;
+  [[nodiscard]] bool runs_by_value(const Members& walk, const nest::For& rows) const;
   /// True if the member's value is a tensor of the nest.
   [[nodiscard]] bool is_stored(const Member& m) const;
   /// The index of the rows or of the columns that a walk visits; `label`: that of the member.
@@ -131,6 +135,7 @@ class FusedNestBuilder final : public ComputeNest {
   std::map<ValueId, ValueId> row_values_;        ///< in a walk: scalars in place of members
   std::map<int, ValueId> row_elements_;          ///< likewise, of operands by number
   bool blocked_ = false;
+  std::optional<ValueId> coded_;  ///< the matrix whose walks may run once per distinct value
   rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;
 };
 

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "codegen/loops/fused_nest_builder.h"
+#include "codegen/nest/facts.h"
 #include "codegen/operations/describe.h"
 #include "codegen/operations/vector_forms.h"
+#include "ir/analysis/by_value.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
@@ -39,6 +41,27 @@ bool reads_value(const FusedKernel::Member& m, ValueId v) {
 /// Most operands that are prefetched.
 constexpr std::size_t kMostAhead = 2;
 
+/// The float locals outside of a loop over elements to which its body adds, for partial sums. None if the body has
+/// loops or branches, since it is compiled once for every partial sum.
+std::vector<ValueId> light_sums(const nest::Nest& nest, const nest::Body& body) {
+  std::vector<ValueId> inside, sums;
+  for (const nest::Statement& s : body) {
+    if (const auto* v = std::get_if<nest::Var>(&s.op)) inside.push_back(v->local);
+    const auto* u = std::get_if<nest::Update>(&s.op);
+    const bool simple = u != nullptr || std::holds_alternative<nest::Let>(s.op) ||
+                        std::holds_alternative<nest::Var>(s.op) || std::holds_alternative<nest::Store>(s.op);
+    if (!simple) return {};
+    if (u == nullptr) continue;
+    const ValueId v = u->to.variable;
+    const nest::Variable& to = nest.variable(v);
+    if (to.role != nest::Variable::Role::kLocal || to.type.rank() > 0 || std::ranges::find(inside, v) != inside.end())
+      continue;
+    if (u->with.kind != ir::Monoid::Kind::kSum || !ir::is_float(to.type.scalar)) return {};
+    if (std::ranges::find(sums, v) == sums.end()) sums.push_back(v);
+  }
+  return sums;
+}
+
 }  // namespace
 
 std::vector<FusedNestBuilder::Members> FusedNestBuilder::in_walks() const {
@@ -50,9 +73,23 @@ std::vector<FusedNestBuilder::Members> FusedNestBuilder::in_walks() const {
   return parts;
 }
 
+bool FusedNestBuilder::is_coded() const {
+  const auto& visits = op_.sparsity.visits;
+  return !visits.empty() && program_.type(visits.front().front()).is_coded();
+}
+
+bool FusedNestBuilder::runs_by_value(const Members& walk, const nest::For& rows) const {
+  const auto alone = [this](const Member* m) {
+    return ir::by_value(m->compute, [this](ValueId v) -> const ir::Type& { return program_.type(v); }) !=
+           ir::ByValue::kNone;
+  };
+  return is_coded() && std::ranges::all_of(walk, alone) && nest::passes_by_value(rows);
+}
+
 bool FusedNestBuilder::is_stored(const Member& m) const {
   if (!m.walks() || is_result(m)) return true;
   if (m.is_element()) return false;
+  if (is_coded()) return true;
   if (m.compute.out.size() > 1) return true;
   for (const Members& part : in_walks()) {
     const bool own = std::ranges::find(part, &m) != part.end();
@@ -137,7 +174,12 @@ void FusedNestBuilder::walk(const Members& all) {
       from = to;
     }
   });
-  add(nest::For{row, stored_level(matrices, {}), nest::Order::kSerial, std::move(body)});
+  nest::For rows{row, stored_level(matrices, {}), nest::Order::kSerial, std::move(body)};
+  if (runs_by_value(walk, rows)) {
+    std::get<nest::Stored>(rows.over).by = ir::ByValue::kPasses;
+    coded_ = matrices.front();
+  }
+  add(std::move(rows));
   for (const Member* m : sums) {
     labels_ = indices_of(*m);
     add(nest::Store{element(*m), local_read(row_values_.at(m->value))});
@@ -197,7 +239,10 @@ void FusedNestBuilder::pass(const Members& members, const std::vector<ValueId>& 
     for (const Member* m : needed) at_element(*m);
     for (const Member* m : members) at_element(*m);
   });
-  if (matrices.size() == 1) over.ahead = ahead(members, needed);
+  if (matrices.size() == 1) {
+    over.ahead = ahead(members, needed);
+    over.sums = light_sums(nest_, body);
+  }
   add(nest::For{column, std::move(over), nest::Order::kSerial, std::move(body)});
   for (const Member* m : needed) row_values_.erase(m->value);
   for (const Member* m : rows) {

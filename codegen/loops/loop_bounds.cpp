@@ -113,10 +113,11 @@ bool LoopBounds::wraps_around(const Expr& subscript, const Extent& size) const {
     return found != defined_.end() && wraps_around(found->second, size);
   }
   const auto* b = std::get_if<ir::Binary>(&subscript->op);
-  if (b == nullptr || (b->op != ir::BinaryOp::kMod && b->op != ir::BinaryOp::kRem)) return false;
+  const bool mirrors = b != nullptr && ir::is_boundary(b->op);
+  if (b == nullptr || (!mirrors && b->op != ir::BinaryOp::kMod && b->op != ir::BinaryOp::kRem)) return false;
   const auto divisor = polynomial(b->right);
   if (!divisor || !(*divisor == size) || !positive(size)) return false;
-  if (b->op == ir::BinaryOp::kMod) return true;
+  if (mirrors || b->op == ir::BinaryOp::kMod) return true;
   const auto value = polynomial(b->left);
   return value && nonnegative(*value);
 }

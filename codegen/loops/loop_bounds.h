@@ -47,7 +47,7 @@ class LoopBounds {
   [[nodiscard]] std::optional<Extent> found_polynomial(ValueId v) const;
   [[nodiscard]] bool nonnegative(Extent e) const;
   [[nodiscard]] bool positive(const Extent& size) const;
-  /// `mod(e, size)`, or `e % size` with e nonnegative.
+  /// `mod(e, size)`, `edge(e, size)` and the like, or `e % size` with e nonnegative.
   [[nodiscard]] bool wraps_around(const Expr& subscript, const Extent& size) const;
   void collect(const ir::Region& region);
 

@@ -2,6 +2,7 @@
 
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/operations/host_values.h"
+#include "ir/analysis/boundary.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
@@ -172,14 +173,14 @@ Expr LoopNestBuilder::named_value(const Expr& e) {
 }
 
 Expr LoopNestBuilder::neighbour(const Expr& subscript) {
-  const auto p = names_neighbours_ ? ir::periodic_of(subscript, open_labels_, ir::read_scalar) : std::nullopt;
+  if (!names_neighbours_) return {};
+  if (const auto b = ir::boundary_of(subscript, open_labels_, ir::read_scalar)) return place_at_boundary(subscript, *b);
+  const auto p = ir::periodic_of(subscript, open_labels_, ir::read_scalar);
   const auto steps = p ? p->constant.constant() : std::nullopt;
   if (!steps || *steps < -1 || *steps > 1) return {};
   const Expr index = of_nest(ir::index_ref(p->label));
   if (*steps == 0) return index;
-  const auto known =
-      std::ranges::find_if(neighbours_, [&](const auto& entry) { return ir::equal(entry.first, subscript); });
-  if (known != neighbours_.end()) return local_read(known->second);
+  if (const Expr known = named_neighbour(subscript)) return known;
   const bool back = *steps == -1;
   const Expr n = of_nest(p->divisor), one = ir::constant_i64(1), zero = ir::constant_i64(0);
   const Expr moved = ir::binary(back ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, index, one);
@@ -190,6 +191,24 @@ Expr LoopNestBuilder::neighbour(const Expr& subscript) {
   const ValueId made = local(name + (back ? "_before" : "_after"), ir::Scalar::kI64);
   neighbours_.emplace_back(subscript, made);
   add(nest::Let{made, value});
+  return local_read(made);
+}
+
+Expr LoopNestBuilder::named_neighbour(const Expr& subscript) const {
+  const auto known =
+      std::ranges::find_if(neighbours_, [&](const auto& entry) { return ir::equal(entry.first, subscript); });
+  return known == neighbours_.end() ? Expr() : local_read(known->second);
+}
+
+Expr LoopNestBuilder::place_at_boundary(const Expr& subscript, const ir::Boundary& b) {
+  const Expr inside = ir::is_inside(b);
+  if (!inside) return of_nest(b.x);
+  if (const Expr known = named_neighbour(subscript)) return known;
+  const Expr x = of_nest(b.x);
+  const Expr image = ir::binary(b.op, x, of_nest(b.n));
+  const ValueId made = local("place", ir::Scalar::kI64);
+  add(nest::Let{made, ir::select(of_nest(inside), x, image)});
+  neighbours_.emplace_back(subscript, made);
   return local_read(made);
 }
 

@@ -11,6 +11,7 @@
 
 #include "codegen/loops/compute_nest.h"
 #include "codegen/loops/loop_bounds.h"
+#include "ir/analysis/boundary.h"
 #include "ir/analysis/loop_variables.h"
 
 namespace tdsl::codegen {
@@ -103,11 +104,16 @@ class LoopNestBuilder final : public ComputeNest {
   void where_selected(const ir::Compute& c, const std::function<void()>& change);
   /// `target = value` or `target = combine(target, value)`, if there is a value.
   void store(const ir::Compute& c, Place target, const Value& x);
-  /// The expression, preceded by locals for common subexpressions and for periodic subscripts of neighbours.
+  /// The expression, preceded by locals for common subexpressions and for subscripts of neighbours around the ends of a
+  /// dimension.
   Expr named_value(const Expr& e);
   /// The local that holds the neighbour of an index variable, `i > 0 ? i - 1 : n - 1` for `mod(i - 1, n)`; the index
   /// variable itself for `mod(i, n)`; null for other subscripts. Adds the local.
   Expr neighbour(const Expr& subscript);
+  /// The same for `edge(i - 1, n)` and the like: `i - 1 >= 0 ? i - 1 : edge(i - 1, n)`.
+  Expr place_at_boundary(const Expr& subscript, const ir::Boundary& b);
+  /// The local of an earlier use of the subscript, or null.
+  [[nodiscard]] Expr named_neighbour(const Expr& subscript) const;
   Value computed(const ir::Compute& c, std::size_t k);
   Value reduction(const ir::Compute& c, std::size_t k, ValueId total);
   /// A sized buffer for the values of all points of the statement.

@@ -7,9 +7,11 @@
 
 #include "codegen/lower/premises.h"
 #include "codegen/operations/describe.h"
+#include "ir/analysis/boundary.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 #include "runtime/plan/factorise.h"
+#include "runtime/size.h"
 
 namespace tdsl::codegen {
 
@@ -126,6 +128,11 @@ class AccessFinder {
         if (!ir::provably_inside(*quotient, labels_, extent)) checked[d] = extent;
         continue;
       }
+      if (const auto boundary = ir::boundary_of(subscript, labels_, hoist)) {
+        access.dims.push_back(near(*boundary));
+        if (!are_inside(boundary->extent, extent)) checked[d] = extent;
+        continue;
+      }
       const auto form = ir::affine_of(subscript, hoist);
       if (!form) {
         access.dims.push_back(whole_dim());
@@ -149,6 +156,39 @@ class AccessFinder {
     if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); }))
       kernel_.checked[e.id()] = std::move(checked);
     found_.emplace_back(e.id(), std::move(access));
+  }
+
+  /// The positions and the images of those outside, which are near the ends of the dimension.
+  SymbolicDim near(const ir::Boundary& b) {
+    const auto below = b.below.constant();
+    const auto above = b.above.constant();
+    if (!below || !above) return near_at_start(b);
+    if (std::max(*below, *above) > ir::kMostDistance) return whole_dim();
+    const Extent& c = b.position.constant;
+    return {b.position.terms,
+            {c - Extent(ir::farthest_image(b.op, *above)), c + Extent(ir::farthest_image(b.op, *below) + 1)}};
+  }
+  /// The same for distances that are known when the program starts; the whole dimension for very large ones.
+  SymbolicDim near_at_start(const ir::Boundary& b) {
+    using enum ir::BinaryOp;
+    constexpr std::int64_t kEverything = std::int64_t{1} << 61;
+    const Expr zero = ir::constant_i64(0), two = ir::constant_i64(2);
+    const auto twice = [&](const Expr& distance) { return ir::binary(kMul, two, ir::binary(kMax, distance, zero)); };
+    const Expr c = builder_.expression(b.position.constant, range_);
+    const Expr below = builder_.expression(b.below, range_), above = builder_.expression(b.above, range_);
+    const Expr far = ir::binary(kGt, ir::binary(kMax, below, above), ir::constant_i64(rt::kMostTensorBytes));
+    const Expr past = ir::binary(kAdd, ir::binary(kAdd, c, twice(below)), ir::constant_i64(1));
+    const auto lo = builder_.hoist(ir::select(far, ir::constant_i64(-kEverything), ir::binary(kSub, c, twice(above))));
+    const auto hi = lo ? builder_.hoist(ir::select(far, ir::constant_i64(kEverything), past)) : std::nullopt;
+    if (!hi) return whole_dim();
+    return {b.position.terms, {Extent::of(*lo), Extent::of(*hi)}};
+  }
+  /// True if images in 0 .. n - 1 lie in a dimension of that extent: n is not 0 where an element is computed.
+  [[nodiscard]] bool are_inside(const Extent& n, const Extent& extent) const {
+    if ((extent - n).constant().value_or(-1) < 0) return false;
+    if (const auto number = n.constant()) return *number > 0;
+    return std::ranges::any_of(
+        labels_, [&](const ir::Label& l) { return (n - (l.end - l.begin)).constant().value_or(-1) >= 0; });
   }
 
   /// A read that occurs in several places, under different conditions.

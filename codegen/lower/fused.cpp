@@ -40,8 +40,9 @@ class FusedLowering {
     op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
     if (closes())
       op_->combine = op_->pieces.empty() ? combine_of(*result().compute.monoid) : op_->pieces.front().combine;
-    op_->flops_per_row = flops(false);
-    op_->product_flops_per_row = flops(true);
+    op_->flops_per_row = flops([](const Member&) { return true; });
+    op_->product_flops_per_row = flops([](const Member& m) { return matrix_product(m).has_value(); });
+    if (driver()) op_->dense_flops_per_row = flops([](const Member& m) { return !m.walks(); });
     builder_.add(node_.range, OperationStep{target, op_, std::make_shared<ComputeKernel>(), kernel_});
     if (packed) unpack(target);
   }
@@ -214,11 +215,12 @@ class FusedLowering {
     return static_cast<int>(op_->reads.size()) - 1;
   }
 
-  /// Operations per row: all, or only those of products by BLAS.
-  [[nodiscard]] Extent flops(bool of_products) const {
+  /// Operations per row of these members.
+  template <class Counts>
+  [[nodiscard]] Extent flops(const Counts& counts) const {
     Extent all;
     for (const Member& m : kernel_->members) {
-      if (of_products && !matrix_product(m)) continue;
+      if (!counts(m)) continue;
       Extent points(1);
       for (int l = 0; l < m.label_count(); ++l) {
         if (!m.is_shared(l)) points = points * (m.label(l).end - m.label(l).begin);

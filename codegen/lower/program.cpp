@@ -122,8 +122,10 @@ class Lowering {
         },
         [&](const ir::Output& o) {
           const ValueId v = builder_.as_tensor(o.value, n.range);
-          declarations().outputs.push_back({o.name, builder_.type(v), static_cast<int>(n.range.line)});
-          builder_.add(n.range, OutputStep{o.name, v, builder_.new_site()});
+          if (!o.record)
+            declarations().outputs.push_back({o.name, builder_.type(v), static_cast<int>(n.range.line), o.begins});
+          const auto record = o.record ? std::optional(builder_.on_host(*o.record, n.range)) : std::nullopt;
+          builder_.add(n.range, OutputStep{o.name, v, builder_.new_site(), record, o.begins});
         },
         [](const ir::Gradient&) { TDSL_CHECK(false, "derivatives are expanded before code is generated"); });
   }

@@ -185,6 +185,44 @@ const For* loop_over_elements(const For& rows) {
   return nullptr;
 }
 
+const Statement* store_of(const For& rows, ValueId local) {
+  for (const Statement& s : rows.body) {
+    const auto* store = std::get_if<Store>(&s.op);
+    const auto* read = store == nullptr ? nullptr : std::get_if<ir::Read>(&store->value->op);
+    if (read != nullptr && read->tensor == local) return &s;
+  }
+  return nullptr;
+}
+
+const Update* update_in(const Statement& s) {
+  if (const auto* u = std::get_if<Update>(&s.op)) return u;
+  const auto* i = std::get_if<If>(&s.op);
+  const bool one =
+      i != nullptr && std::holds_alternative<Expr>(i->condition) && i->body.size() == 1 && i->otherwise.empty();
+  return one ? update_in(i->body.front()) : nullptr;
+}
+
+bool passes_by_value(const For& rows) {
+  const auto* over = std::get_if<Stored>(&rows.over);
+  if (over == nullptr || over->fibres.size() != 1) return false;
+  const std::vector<Fibre> row{Fibre{over->fibres.front().operand, {rows.index}}};
+  bool any = false;
+  for (const Statement& s : rows.body) {
+    if (std::holds_alternative<Let>(s.op)) continue;
+    if (const auto* var = std::get_if<Var>(&s.op)) {
+      if (!var->value || store_of(rows, var->local) == nullptr) return false;
+    } else if (const auto* elements = std::get_if<For>(&s.op)) {
+      const auto* inner = std::get_if<Stored>(&elements->over);
+      const bool plain = inner != nullptr && inner->fibres == row && !inner->within.begin && !inner->within.end;
+      if (!plain || !std::ranges::all_of(elements->body, update_in)) return false;
+      any = true;
+    } else if (!std::holds_alternative<Store>(s.op)) {
+      return false;
+    }
+  }
+  return any;
+}
+
 std::set<ValueId> values_read(const Nest& nest) {
   std::set<ValueId> values;
   for_each_statement(nest.body, [&](const Statement& s) {

@@ -19,6 +19,14 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
 /// defined; null if there is none.
 [[nodiscard]] const For* loop_over_elements(const For& rows);
 
+/// The update that the statement is, perhaps behind a condition; null for others.
+[[nodiscard]] const Update* update_in(const Statement& s);
+/// True if the loop over the rows of a matrix contains loops over the elements of a row, and these contain updates
+/// only: of results, or of locals that the loop over rows defines before and stores after them.
+[[nodiscard]] bool passes_by_value(const For& rows);
+/// The statement of the loop's body that stores the local; null if there is none.
+[[nodiscard]] const Statement* store_of(const For& rows, ValueId local);
+
 /// The values read by the body's expressions.
 [[nodiscard]] std::set<ValueId> values_read(const Nest& nest);
 

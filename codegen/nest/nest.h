@@ -95,7 +95,8 @@ struct Fibre {
 /// `with`: at which the first does. Within the loop, a read of the operands at the indices of all their levels is the
 /// element's value, 0 if not stored; other reads of compressed operands are lookups. Several operands are co-iterated
 /// over all levels. `stored %1[*] by counts`: the loops over the rows of %1 and over their elements may run once per
-/// distinct value of a column.
+/// distinct value of a column. `by passes`: so may each update in the loops over elements, one after the other; a value
+/// of the row is stored after its loop. `stored %1[i, *] sums %5`: %5 is added up in partial sums.
 struct Stored {
   std::vector<Fibre> fibres;
   ir::Merge merge = ir::Merge::kUnion;
@@ -103,12 +104,16 @@ struct Stored {
   TaskRange within{};                   ///< the part of the task's interval; only for a row of a single operand
   std::vector<Place> ahead{};           ///< for a single operand: elements, or the contents at the outermost index of a
                                         ///< compressed operand, to prefetch before the loop reaches their index
+  std::vector<ValueId> sums{};  ///< for a row of a single matrix: float locals to which the body adds and that it
+                                ///< does not read; they are added up in lanes
 };
 /// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices with this
 /// `block` run over the rows of the current block, and local tensors hold these rows.
 struct Blocks {
-  Extent bytes;           ///< read and written per row; determines the number of rows of a block
-  bool products = false;  ///< the body contains products of matrices or register-blocked reductions
+  Extent bytes;                    ///< read and written per row; determines the number of rows of a block
+  bool products = false;           ///< the body contains products of matrices or register-blocked reductions
+  std::optional<ValueId> codes{};  ///< `codes %1`: where columns of this operand are coded, loops in the body run once
+                                   ///< per distinct value, and blocks have many rows
 };
 /// The iteration space of a loop.
 using Walk = std::variant<TaskRange, Range, Stored, Blocks>;

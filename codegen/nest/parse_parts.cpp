@@ -81,6 +81,7 @@ Walk PartParser::walk() {
     cursor_.expect("of");
     blocks.bytes = extent();
     blocks.products = cursor_.accept("products");
+    if (cursor_.accept("codes")) blocks.codes = known_value();
     return blocks;
   }
   if (!cursor_.accept("stored")) return task_range();
@@ -94,11 +95,15 @@ Walk PartParser::walk() {
   } while (more_fibres(stored));
   if (cursor_.accept("by")) {
     using enum ir::ByValue;
-    stored.by = cursor_.accept("totals") ? kTotals : cursor_.accept("counts") ? kCounts : kWeights;
+    stored.by = cursor_.accept("totals")   ? kTotals
+                : cursor_.accept("counts") ? kCounts
+                : cursor_.accept("passes") ? kPasses
+                                           : kWeights;
     if (stored.by == kWeights) cursor_.expect("weights");
   }
   stored.within = bounds();
   while (cursor_.accept("ahead")) stored.ahead.push_back(place());
+  while (cursor_.accept("sums")) stored.sums.push_back(known_value());
   return stored;
 }
 

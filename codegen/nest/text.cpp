@@ -142,11 +142,13 @@ class TextPrinter {
           for (const Fibre& fibre : s.fibres)
             fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.merge))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
+          for (const ValueId v : s.sums) ahead += " sums " + value_text(v);
           const std::string by = s.by == ir::ByValue::kNone ? "" : fmt::format(" by {}", ir::name_of(s.by));
           return fmt::format("over stored {}{}{}{}", fibres, by, bounds(s.within), ahead);
         },
         [](const Blocks& b) {
-          return fmt::format("over blocks of {}{}", extent_text(b.bytes), b.products ? " products" : "");
+          return fmt::format("over blocks of {}{}{}", extent_text(b.bytes), b.products ? " products" : "",
+                             b.codes ? " codes " + value_text(*b.codes) : "");
         });
   }
   [[nodiscard]] std::string text(const Parts& p) const {

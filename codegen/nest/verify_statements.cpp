@@ -201,7 +201,10 @@ void NestVerifier::loop(const For& f) {
   match(
       f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); },
       [&](const Stored& s) { range(s.within); }, [&](const Blocks& b) { extent(b.bytes); });
-  if (std::holds_alternative<Blocks>(f.over)) {
+  if (const auto* blocks = std::get_if<Blocks>(&f.over)) {
+    const bool codes =
+        !blocks->codes || (exists(*blocks->codes) && nest_.variable(*blocks->codes).type.is_compressed());
+    if (!codes) problem("blocks of codes have a compressed operand");
     if (nest_.form != Form::kRows || f.order == Order::kSimd || f.parts) problem("blocks are those of a nest of rows");
     blocks_.insert(f.index);
     body(f.body);

@@ -82,6 +82,7 @@ class StoredVerifier {
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
       part(f, *stored);
       together(f, *stored);
+      if (!stored->sums.empty()) sums(f, *stored);
       if (stored->by != ir::ByValue::kNone) by_value(f, *stored);
     }
     loops_.push_back(&f);
@@ -119,12 +120,49 @@ class StoredVerifier {
     const Fibre& rows = stored.fibres.front();
     const bool matrix = stored.fibres.size() == 1 && rows.outer.empty() && exists(rows.operand) &&
                         nest_.variable(rows.operand).type.rank() == 2;
+    if (stored.by == ir::ByValue::kPasses) {
+      if (!matrix || !passes_by_value(f))
+        problem("the loop over {} runs by passes, which are not those over the elements of a row", name(f.index));
+      return;
+    }
     const For* const elements = loop_over_elements(f);
     if (!matrix || elements == nullptr)
       return problem("the loop over {} runs by value, and not over the rows and elements of a matrix", name(f.index));
     const bool adds = elements->body.size() == 1 && std::holds_alternative<Update>(elements->body.front().op);
     if (stored.by == ir::ByValue::kWeights && !adds)
       problem("the loop over {} runs by weights, and does not add products", name(f.index));
+  }
+  /// Float locals to which the body of a loop over a row adds, and that it reads nowhere.
+  void sums(const For& f, const Stored& stored) {
+    const Fibre& row = stored.fibres.front();
+    const bool matrix = stored.fibres.size() == 1 && row.outer.size() == 1 && exists(row.operand) &&
+                        nest_.variable(row.operand).type.rank() == 2 && !stored.within.begin && !stored.within.end;
+    if (!matrix) problem("the loop over {} adds up sums in lanes, and walks no row of one matrix", name(f.index));
+    for (const ValueId v : stored.sums) {
+      if (!exists(v) || nest_.variable(v).role != Role::kLocal || !ir::is_float(nest_.variable(v).type.scalar) ||
+          nest_.variable(v).type.rank() != 0 || !only_added(f.body, v))
+        problem("%{} is added up in lanes, and not a float local to which the loop adds", v.id);
+    }
+  }
+  [[nodiscard]] static bool only_added(const Body& body, ValueId v) {
+    bool adds = false, others = false;
+    for_each_statement(body, [&](const Statement& s) {
+      const auto* u = std::get_if<Update>(&s.op);
+      const bool added = u != nullptr && u->to.variable == v;
+      adds = adds || added;
+      others = others || (added && u->with.kind != ir::Monoid::Kind::kSum) || (!added && writes(s, v));
+      for_each_expr(s, [&](const Expr& e) {
+        ir::for_each_read(e, [&](const ir::Read& r) { others = others || r.tensor == v; });
+      });
+    });
+    return adds && !others;
+  }
+  /// True if the statement gives the local another value.
+  [[nodiscard]] static bool writes(const Statement& s, ValueId v) {
+    if (const auto* w = std::get_if<Store>(&s.op)) return w->to.variable == v;
+    if (const auto* l = std::get_if<LineReduction>(&s.op)) return l->local == v;
+    if (const auto* l = std::get_if<RowReduction>(&s.op)) return l->local == v;
+    return false;
   }
   /// Several operands are co-iterated over all levels.
   void together(const For& f, const Stored& stored) {

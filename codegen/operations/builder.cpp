@@ -95,8 +95,9 @@ bool has_same_bits_on_host(const Expr& e) {
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     const auto* u = std::get_if<ir::Unary>(&n.op);
     const auto* b = std::get_if<ir::Binary>(&n.op);
+    const bool exact_draw = b != nullptr && ir::is_keyed(b->op) && b->op != ir::BinaryOp::kKeyedNormal;
     same = same && !std::holds_alternative<ir::Apply>(n.op) && (u == nullptr || !ir::is_library_function(u->op)) &&
-           (b == nullptr || (b->op != ir::BinaryOp::kPow && !ir::is_library_function(b->op)));
+           (b == nullptr || exact_draw || (b->op != ir::BinaryOp::kPow && !ir::is_library_function(b->op)));
   });
   return same;
 }

@@ -83,6 +83,10 @@ OperatorText spelling(ir::BinaryOp op) {
     case kAtan2: return {"atan2", false, 0};
     case kHypot: return {"hypot", false, 0};
     case kCopysign: return {"copysign", false, 0};
+    case kKeyedBits:
+    case kKeyedUniform:
+    case kKeyedNormal:
+    case kKeyedBelow: return {ir::name_of(op), false, 0};
     case kEq: return {"==", true, 4};
     case kNe: return {"!=", true, 4};
     case kLt: return {"<", true, 5};
@@ -94,6 +98,9 @@ OperatorText spelling(ir::BinaryOp op) {
     case kAbsentMul:
     case kMutualMul: return {"*", true, 7};
     case kAbsentDiv: return {"/", true, 7};
+    case kEdge: return {"edge", false, 0};
+    case kReflect: return {"reflect", false, 0};
+    case kSymmetric: return {"symmetric", false, 0};
   }
   return {"?", false, 0};
 }

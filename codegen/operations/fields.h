@@ -97,6 +97,7 @@ void visit_operation(V& v, Ops&... op) {
   plan::visit_sparsity(v, op.sparsity...);
   v.number("row_flops", op.flops_per_row...);
   v.number("row_product_flops", op.product_flops_per_row...);
+  v.number("row_dense_flops", op.dense_flops_per_row...);
   v.flag("in_any_order", op.in_any_order...);
 }
 
@@ -270,6 +271,8 @@ void visit_step(auto& v, Of<OutputStep> auto& s) {
   v.property("", s.name);
   v.use("", s.value);
   v.property("site", s.site);
+  v.use("record", s.record);
+  v.flag("begins", s.begins);
 }
 void visit_step(auto& v, Of<ReleaseStep> auto& s) { v.mention("", s.value); }
 
@@ -354,6 +357,7 @@ void visit_part(auto& v, Of<OperationProgram> auto& program) {
     to.property("", declared.name);
     to.property("type", declared.type);
     to.property("line", declared.line);
+    to.flag("series", declared.series);
   };
   v.property("", program.name);
   v.list("files", kProperties, program.files);

@@ -84,6 +84,7 @@ struct RecordedOp : plan::BasicOp<Extent> {
   /// Fused operators: flops per value of the shared label; replaces flops_per_point.
   std::optional<Extent> flops_per_row;
   Extent product_flops_per_row;  ///< the part computed by BLAS
+  Extent dense_flops_per_row;    ///< walks over stored elements: the part of members that visit all points
   bool in_any_order = false;     ///< recorded in the best contraction order (runtime/record/sum_of_products.h)
 };
 
@@ -319,6 +320,8 @@ struct OutputStep {
   std::string name;
   ValueId value;  ///< a tensor
   int site = 0;
+  std::optional<ValueId> record = {};  ///< the number of a series' record, a host value
+  bool begins = false;                 ///< the series begins; the tensor has no records
 };
 /// Follows the last recorded use of a tensor.
 struct ReleaseStep {
@@ -345,6 +348,7 @@ struct Declarations {
     std::string name;
     ir::Type type;
     int line = 0;
+    bool series = false;  ///< an output whose first dimension is that of the records
   };
   std::vector<Param> params;
   std::vector<Tensor> inputs;

@@ -63,6 +63,7 @@ class UseVisitor : public StepVisitor<UseVisitor> {
     plan::for_each_number(op->sparsity, in_number, f_);
     extent("", op->flops_per_row);
     extent("", op->product_flops_per_row);
+    extent("", op->dense_flops_per_row);
   }
   void pointer(const char*, const std::shared_ptr<const ComputeKernel>& kernel) { visit_part(*this, *kernel); }
   void pointer(const char*, const std::shared_ptr<const FusedKernel>& fused) {

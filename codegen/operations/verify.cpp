@@ -181,7 +181,10 @@ class OperationVerifier {
     tensor(s.target, "a product");
     if (s.sizes.size() != s.factors.size() + 1) report("a chain has one more size than factors");
   }
-  void check(const OutputStep& s) { tensor(s.value, "an output"); }
+  void check(const OutputStep& s) {
+    tensor(s.value, "an output");
+    if (s.record) host(*s.record, "the number of a record");
+  }
   void check(const ReleaseStep& s) { release(s.value); }
   void check(const RoutineStep& s) {
     for (const RoutineStep::Operand& o : s.operands) {

@@ -85,7 +85,8 @@ class InfoEmitter {
                element_type(t.type.scalar), binds(t.type), t.line, sparse(t.type));
       }
       for (const auto& t : d.outputs)
-        w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
+        w.line("info.{}({}, {}, {});", t.series ? "series" : "output", string_literal(t.name),
+               string_literal(type_text(t)), t.line);
       std::string dimensions;
       for (const auto& n : d.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + string_literal(n.second);
       if (!dimensions.empty()) w.line("info.dimensions({{{}}});", dimensions);
@@ -133,9 +134,9 @@ class InfoEmitter {
     for (std::size_t d = 0; d < t.type.rank(); ++d) {
       dims +=
           std::string(dims.empty() ? "" : ", ") + (t.type.format.is_sparse(d) ? "sparse " : "") +
-          t.type.shape[d].to_string([&](ValueId v) {
+          (t.series && d == 0 ? "r" : t.type.shape[d].to_string([&](ValueId v) {
             return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
-          });
+          }));
     }
     if (!dims.empty()) type += "[" + dims + "]";
     return type;

@@ -181,7 +181,7 @@ std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view 
 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
-  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign)
+  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || ir::is_boundary(b.op))
     return call(ir::name_of(b.op), b.left, b.right);
   if (ir::is_library_function(b.op)) {
     calls_library_ = true;

@@ -169,6 +169,8 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
   if (sparsity.result == Result::kElementsOf) call("stored_elements_of", list_text(sparsity.elements_of, tensor_name));
   if (sparsity.result == Result::kSelectedFrom)
     call("stored_selected_from", list_text(sparsity.elements_of, tensor_name));
+  if (sparsity.result == Result::kRowsSelectedFrom)
+    call("stored_rows_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (!sparsity.bounds.empty())
     call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
   if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
@@ -189,10 +191,13 @@ std::vector<std::string_view> set_flags(const RecordedOp& op) {
   return flags.names;
 }
 
-/// `2 * n + 3`, or `2 * n + 3, 2 * n`: all, and those of products.
+/// `2 * n + 3`, `2 * n + 3, 2 * n` or `2 * n + 3, 0, 3`: all, those of products, and those at all points of a walk.
 std::string row_flops_text(const RecordedOp& op, ExprEmitter& expr) {
-  const std::string all = expr.text(*op.flops_per_row);
-  return op.product_flops_per_row == Extent(0) ? all : fmt::format("{}, {}", all, expr.text(op.product_flops_per_row));
+  std::string text = expr.text(*op.flops_per_row);
+  const bool dense = !(op.dense_flops_per_row == Extent(0));
+  if (dense || !(op.product_flops_per_row == Extent(0))) text += ", " + expr.text(op.product_flops_per_row);
+  if (dense) text += ", " + expr.text(op.dense_flops_per_row);
+  return text;
 }
 
 /// True for dense operations, and for those over the stored elements of their first operand with a dense result.
@@ -216,7 +221,7 @@ std::string op_class_text(plan::OpClass c) {
 std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                           const std::function<std::string(ValueId)>& tensor_name) {
   const RecordedOp& op = *step.op;
-  const bool stores = !step.kernel->compute.left.empty();
+  const bool stores = !step.kernel->compute.left.empty() || op.moves;
   std::string calls;
   for (int l = 0; l < static_cast<int>(op.labels.size()); ++l) calls += label_text(op, l, stores, expr);
   if (stores) calls += write_text(op, expr);
@@ -297,9 +302,9 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
     return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads,
                        op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
   if (fused) {
-    const bool products = !(op.product_flops_per_row == Extent(0));
-    return fmt::format("{{{}}}, {{{}}}, {}, {{{}}}, {}{}{}", out, over, meeting_text(op, expr), reads,
-                       products ? "{" : "", row_flops_text(op, expr), products ? "}" : "");
+    const bool parts = !(op.product_flops_per_row == Extent(0) && op.dense_flops_per_row == Extent(0));
+    return fmt::format("{{{}}}, {{{}}}, {}, {{{}}}, {}{}{}", out, over, meeting_text(op, expr), reads, parts ? "{" : "",
+                       row_flops_text(op, expr), parts ? "}" : "");
   }
   const std::string flops = number(op.flops_per_point);
   if (reduces || sparse)

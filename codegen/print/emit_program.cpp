@@ -270,8 +270,9 @@ class ProgramEmitter {
   std::size_t output(const Steps& list, std::size_t k, const OutputStep& o) {
     const auto* release = k + 1 < list.size() ? std::get_if<ReleaseStep>(&list[k + 1].op) : nullptr;
     const bool ends = release != nullptr && release->value == o.value;
-    body_.line("session.output({}, {}, {}, {});", string_literal(o.name), moved_if(ends, o.value), o.site,
-               line_of(list[k]));
+    const std::string_view method = o.begins ? "begin_series" : o.record ? "append" : "output";
+    body_.line("session.{}({}, {}, {}{}, {});", method, string_literal(o.name), moved_if(ends, o.value),
+               o.record ? name(*o.record) + ", " : "", o.site, line_of(list[k]));
     return ends ? 1 : 0;
   }
 

@@ -42,7 +42,7 @@ plan::Op instantiate(const RecordedOp& op, int line, const std::function<std::in
   builder.op().line = line;
   normalize(op, builder.op());
   if (op.flops_per_row) {
-    builder.flops_per_row(number(*op.flops_per_row), number(op.product_flops_per_row));
+    builder.flops_per_row(number(*op.flops_per_row), number(op.product_flops_per_row), number(op.dense_flops_per_row));
   } else {
     builder.flops(op.flops_per_point);
   }

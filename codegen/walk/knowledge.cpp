@@ -49,7 +49,7 @@ bool records(const OperationProgram& program, const Step& s) {
       },
       [](const FenceStep&) { return false; }, [](const PrintStep&) { return true; },
       [&](const AssertStep& a) { return !program.is_host(a.condition); }, [](const CheckStep&) { return false; },
-      [](const OutputStep&) { return true; }, [](const ReleaseStep&) { return false; });
+      [](const OutputStep& o) { return !o.begins; }, [](const ReleaseStep&) { return false; });
 }
 
 /// Host variables of outer scopes that are assigned inside the step.

@@ -136,9 +136,12 @@ void PlanSession::collect(const std::string& name, const std::vector<const recor
   recorder.collect(name, tensors, at(site));
 }
 
-void PlanSession::output(const std::string& name, const record::TensorHandle& tensor, int site) {
+void PlanSession::output(const std::string& name, const record::TensorHandle& tensor, int site, bool is_record) {
   if (!request_.files.contains(name)) return collect(name, {&tensor.state()}, site);
-  recorder.store(name, tensor, at(site), request_.row_files.contains(name));
+  if (is_record && request_.line_files.contains(name)) return recorder.gather(name, tensor, at(site));
+  const auto rows = request_.row_files.find(name);
+  const bool in_rows = rows != request_.row_files.end() && (!is_record || tensor.state().desc.bytes() <= rows->second);
+  recorder.store(name, tensor, at(site), in_rows);
 }
 
 void PlanSession::gathers(std::string_view routine, std::string_view operand, plan::Index bytes) const {

@@ -53,7 +53,7 @@ class PlanSession final : public record::Session {
 
   /// Records a `print`, an `assert`, or an output that is not written to a file.
   void collect(const std::string& name, const std::vector<const record::TensorState*>& tensors, int site);
-  void output(const std::string& name, const record::TensorHandle& tensor, int site);
+  void output(const std::string& name, const record::TensorHandle& tensor, int site, bool is_record);
   /// Adds a note if several ranks run and one of them receives more than plan::kGatheredBytes.
   void gathers(std::string_view routine, std::string_view operand, plan::Index bytes) const;
 

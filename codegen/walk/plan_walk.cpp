@@ -63,7 +63,9 @@ class Walk::Body {
           if (!program_.is_host(a.condition)) session_->collect("assert", {&tensor(a.condition).state()}, a.site);
         },
         [&](const CheckStep& c) { check(c); },
-        [&](const OutputStep& o) { session_->output(o.name, tensor(o.value), o.site); },
+        [&](const OutputStep& o) {
+          if (!o.begins) session_->output(o.name, tensor(o.value), o.site, o.record.has_value());
+        },
         [&](const ReleaseStep& r) { tensors_.erase(r.value); });
   }
 

@@ -28,8 +28,10 @@ struct WalkRequest {
   plan::Index deciding_ranks = 1;  ///< plan::PlanInputs::deciding_ranks
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
-  std::set<std::string> files;                ///< outputs written to a file
-  std::set<std::string> row_files;            ///< those written in C order
+  std::set<std::string> files;  ///< outputs written to a file
+  /// Those written in C order, and the most bytes of a series' record that is written so.
+  std::map<std::string, plan::Index> row_files;
+  std::set<std::string> line_files;           ///< those in which a record of a series is a line
   std::map<std::string, StoredInput> stored;  ///< other inputs are estimated
   plan::Factorise factorise = plan::Factorise::kAuto;
 };

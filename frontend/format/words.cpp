@@ -9,7 +9,8 @@ namespace {
 using Kind = GeneratedParser::token;
 
 bool is_name(int kind) {
-  return kind == Kind::TOK_NAME || kind == Kind::TOK_BY || kind == Kind::TOK_OUT || kind == Kind::TOK_KERNEL;
+  return kind == Kind::TOK_NAME || kind == Kind::TOK_BY || kind == Kind::TOK_OUT || kind == Kind::TOK_KERNEL ||
+         kind == Kind::TOK_TILE || kind == Kind::TOK_EVERY;
 }
 
 /// Cost of a line break before a binary operator: lower for looser operators; negative for other tokens.
@@ -65,7 +66,9 @@ class Walk {
       case Kind::TOK_OUT:
       case Kind::TOK_KERNEL: w.ends_value = true; break;
       case Kind::TOK_BY:
-        // After a value it is the keyword of a range, elsewhere a name.
+      case Kind::TOK_TILE:
+      case Kind::TOK_EVERY:
+        // After a value it is the keyword of a range, an annotation or an output, elsewhere a name.
         w.ends_value = !value_before(i);
         break;
       case Kind::TOK_LEFT_PAREN:
@@ -115,7 +118,6 @@ class Walk {
     if (i == 0) return false;
     const int before = kind(i - 1);
     if (before == Kind::TOK_WHERE) return !value_before(i - 1);
-    if (before == Kind::TOK_TILE) return !value_before(i - 1);
     if (before == Kind::TOK_SPARSE) return innermost() != Kind::TOK_LEFT_BRACKET;
     return (is_name(before) && words_[i - 1].ends_value) || before == Kind::TOK_TYPE || before == Kind::TOK_FN ||
            before == Kind::TOK_RIGHT_BRACKET;

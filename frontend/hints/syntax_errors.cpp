@@ -226,7 +226,7 @@ std::optional<std::size_t> ParseDriver::misspelt_word() const {
   return (value && near) || file_.tokens[current].kind == Kind::TOK_LEFT_BRACE ? std::optional(first) : std::nullopt;
 }
 
-/// `print(tile)` after `let tile = 3;`: the declaration has been reported.
+/// `print(where)` after `let where = 3;`: the declaration has been reported.
 std::optional<Repair> ParseDriver::use_of_reserved_name() const {
   const std::size_t current = position_ - 1;
   for (const std::size_t place : {current, current - std::min<std::size_t>(current, 1)}) {

@@ -195,7 +195,7 @@ std::string dimension_slip(const Place& p) {
     const bool call = p.is(Kind::TOK_LEFT_PAREN) && p.before().kind == Kind::TOK_NAME;
     return rule + "; give the value a name first: `let k = " + (call ? p.before().text + "(…)" : "…") + ";`";
   }
-  if (p.is(Kind::TOK_LEFT_BRACKET) && p.before().kind == Kind::TOK_RIGHT_BRACKET && p.could_be("tile"))
+  if (p.is(Kind::TOK_LEFT_BRACKET) && p.before().kind == Kind::TOK_RIGHT_BRACKET && p.could_be("storage"))
     return "unexpected `[`; the sizes stand in one pair of brackets: f64[n, m]";
   return {};
 }
@@ -305,6 +305,7 @@ std::string call_with_list(std::string_view name) {
                                                              "randn", "iota", "rand", "empty"};
   const std::string f(name);
   if (std::ranges::find(kSizes, name) != kSizes.end()) return "sizes are separate arguments: " + f + "(n, m)";
+  if (name == "randint") return "sizes are separate arguments: randint(a, b, n, m)";
   if (name == "full") return "sizes are separate arguments: full(v, n, m)";
   if (name == "reshape") return "sizes are separate arguments: reshape(A, n, m)";
   if (name == "transpose") return "dimensions are separate arguments: transpose(A, 2, 0, 1)";

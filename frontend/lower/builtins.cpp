@@ -115,6 +115,8 @@ const Table& soft() {
       {"zeros_like", call_like},
       {"ones_like", call_like},
       {"full_like", call_like},
+      {"randint", call_randint},
+      {"permutation", call_permutation},
       {"stack", call_stack},
       {"tile", call_tile},
       {"repeat", call_repeat},
@@ -150,7 +152,8 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right";
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
+         name == "edge" || name == "reflect" || name == "symmetric";
 }
 
 }  // namespace tdsl::frontend

@@ -5,7 +5,7 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/instances.h"
+#include "frontend/lower/functions/instances.h"
 
 namespace tdsl::frontend {
 
@@ -157,12 +157,22 @@ Tensor call_extremum(Lowerer& lowerer, const ast::Call& call, const SourceRange&
 
 }  // namespace
 
+namespace {
+
+/// `random(key=k)`, `randn(key=k)`.
+bool is_keyed_scalar(const ast::Call& call) {
+  return (call.callee.name == "random" || call.callee.name == "randn") && call.arguments.size() == 1 &&
+         named_argument(call, "key") != nullptr;
+}
+
+}  // namespace
+
 bool is_scalar_function(const Declarations& declared, const ast::Call& call) {
   const std::string& name = call.callee.name;
   if (declared.foreigns.contains(name) || declared.monoids.contains(name)) return false;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
   return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || name == "clip" ||
-         name == "isclose" || name == "isfinite" || extremum;
+         name == "isclose" || name == "isfinite" || extremum || is_keyed_scalar(call);
 }
 
 namespace {
@@ -225,9 +235,23 @@ Tensor only_result(Lowerer& lowerer, const std::vector<Tensor>& results, const a
 
 }  // namespace
 
+bool Lowerer::is_librarys_built_in(const std::string& name, std::uint32_t file) const {
+  if (!modules.is_library(file) || !builtins().contains(name)) return false;
+  const auto function = declared.functions.find(name);
+  return function == declared.functions.end() || !modules.is_library(function->second.range.file);
+}
+
+const ast::Function* Lowerer::called_in(const ast::Function& f, const std::string& name) const {
+  const auto closure = inlining.closures.find(&f);
+  const bool is_argument = closure != inlining.closures.end() && closure->second.instance.functions.contains(name);
+  return is_argument || is_librarys_built_in(name, f.name.range.file) ? nullptr : declared.function_named(name);
+}
+
 Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   if (lowerer.frames.back().instance.functions.contains(call.callee.name))
     return only_result(lowerer, call_argument(lowerer, call, range), call, range);
+  if (lowerer.is_librarys_built_in(call.callee.name, call.callee.range.file))
+    return call_builtin(lowerer, builtins().at(call.callee.name).function, call, range);
   return lower_named_call(lowerer, call, range);
 }
 

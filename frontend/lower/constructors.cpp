@@ -7,14 +7,22 @@
 namespace tdsl::frontend {
 
 std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::size_t first, const SourceRange& range,
-                                  std::size_t last) {
+                                  std::size_t last, const std::set<std::string>& named) {
   last = std::min(last, call.arguments.size());
   std::vector<Dim> shape;
+  std::size_t total = 0;
+  for (std::size_t k = first; k < last; ++k) total += call.arguments[k].name ? 0 : 1;
   for (std::size_t k = first; k < last; ++k) {
     const ast::Argument& a = call.arguments[k];
-    if (a.name)
+    if (a.name && named.contains(a.name->name)) continue;
+    if (a.name) {
+      const std::vector<std::string> legal(named.begin(), named.end());
+      const std::string hint = a.name->name == "size" ? "; sizes stand alone: " + call.callee.name + "(…, n, m)"
+                                                      : did_you_mean(a.name->name, legal);
       lowerer.reports.fail(DiagnosticId::kBadArgument, a.name->range,
-                           call.callee.name + " takes sizes, no named arguments");
+                           call.callee.name + (legal.empty() ? " takes sizes, no named arguments"
+                                                             : " has no argument `" + a.name->name + "=`" + hint));
+    }
     if (std::holds_alternative<ast::ArrayLiteral>(a.value->node))
       lowerer.reports.fail(DiagnosticId::kBadArgument, a.range,
                            "sizes are separate arguments: " + call.callee.name + "(n, m)");
@@ -25,7 +33,7 @@ std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::
     const std::string text = lowerer.reports.source_text(a.range);
     const std::string whole = lowerer.reports.source_text(range);
     shape.push_back({lowerer.graph.extent_of(size, text),
-                     dimension_text(k - first, last - first, whole.empty() ? call.callee.name : whole), a.range});
+                     dimension_text(shape.size(), total, whole.empty() ? call.callee.name : whole), a.range});
     lowerer.shapes.require_size(shape.back().extent,
                                 text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text,
                                 a.range);
@@ -167,96 +175,6 @@ Tensor call_like(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   std::vector<Dim> shape = like.shape;
   for (Dim& d : shape) d.extent = lowerer.shapes.length_of(d.extent);
   return lowerer.algebra.filled(value, like.weak, std::move(shape));
-}
-
-namespace {
-
-std::uint64_t random_site(const Frames& frames, const ast::Call& call) {
-  const Frame& frame = frames.back();
-  const auto number = frame.numbers.find(&call);
-  const std::string path = frame.chain + std::to_string(number == frame.numbers.end() ? -1 : number->second);
-  // FNV-1a, then SplitMix64's finaliser so that nearby sites differ in all bits.
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
-  hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
-  return hash ^ (hash >> 31U);
-}
-
-}  // namespace
-
-Tensor call_random(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  const std::vector<Dim> shape = extent_arguments(lowerer, call, 0, range);
-  ir::Type type{Scalar::kF64, {}, {}};
-  for (const Dim& d : shape) type.shape.push_back(d.extent);
-  lowerer.values.require_legal(type, lowerer.reports.source_text(range), range);
-  ir::Random random;
-  random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
-  random.site = random_site(lowerer.frames, call);
-  random.iterations = lowerer.loops.iteration_numbers(range);
-  const std::vector<std::int32_t> labels = shape.empty() ? lowerer.names.point_labels() : std::vector<std::int32_t>();
-  if (!labels.empty()) {
-    // One number per element of the statement, reduction or function.
-    std::vector<Expr> subscripts;
-    for (const std::int32_t id : labels) subscripts.push_back(ir::index_ref(id));
-    const ValueId v = lowerer.graph.wait(std::move(random), labels, range);
-    lowerer.values.note_temporary(v);
-    Tensor element = scalar_tensor(ir::read(Scalar::kF64, v, std::move(subscripts), range));
-    element.range = range;
-    return element;
-  }
-  const ValueId v = lowerer.graph.emit(std::move(random), type, "", range);
-  Tensor t = lowerer.values.temporary(v, range);
-  t.shape = shape;
-  return t;
-}
-
-namespace {
-
-Expr density_argument(Lowerer& lowerer, const ast::Expr& e, const SourceRange& range) {
-  const Tensor t = lower(lowerer, e);
-  const Expr density = lowerer.values.scalar_of_type(t, Scalar::kF64, "the density");
-  if (!labels_of(density).empty())
-    lowerer.reports.fail(DiagnosticId::kBadArgument, e.range, "a density cannot depend on an index variable");
-  const auto bound = [&](BinaryOp op, double limit) {
-    return ir::binary(op, density, ir::constant(Scalar::kF64, limit), e.range);
-  };
-  const Expr good = both(bound(BinaryOp::kGe, 0.0), bound(BinaryOp::kLe, 1.0));
-  const ir::Literal* known = literal_of(good);
-  if (known != nullptr && !std::get<bool>(*known))
-    lowerer.reports.fail(DiagnosticId::kBadArgument, e.range,
-                         "a density is between 0 and 1, and " + lowerer.reports.source_text(e.range) + " is not");
-  if (known == nullptr)
-    lowerer.graph.emit_effect(
-        ir::Assert{lowerer.values.materialise(scalar_tensor(good), "", range),
-                   "a density is between 0 and 1: sprandom's is " + lowerer.reports.source_text(e.range), true},
-        range);
-  return density;
-}
-
-}  // namespace
-
-/// Each element is stored independently with probability `density`; stored values are uniform on [0, 1).
-Tensor call_sprandom(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  const bool named = std::ranges::any_of(call.arguments, [](const ast::Argument& a) { return a.name.has_value(); });
-  if (named || call.arguments.size() != 3)
-    lowerer.reports.fail(DiagnosticId::kBadArgument, range,
-                         "sprandom takes two sizes and a density: sprandom(n, m, 0.01)");
-  const std::vector<Dim> shape = extent_arguments(lowerer, call, 0, range, 2);
-  ir::Type type{Scalar::kF64, {shape[0].extent, shape[1].extent}, {}};
-  lowerer.values.require_legal(type, lowerer.reports.source_text(range), range);
-  const Expr density = density_argument(lowerer, *call.arguments[2].value, range);
-  lowerer.graph.note_sparse();
-  ir::Random random;
-  random.kind = ir::Random::Kind::kSparse;
-  random.site = random_site(lowerer.frames, call);
-  random.iterations = lowerer.loops.iteration_numbers(range);
-  random.iterations.push_back(lowerer.values.materialise(scalar_tensor(density), "", range));
-  type.format.levels = {ir::Format::Level::kDense, ir::Format::Level::kSparse};
-  const ValueId v = lowerer.graph.emit(std::move(random), type, "", range);
-  Tensor t = lowerer.values.temporary(v, range);
-  t.shape = shape;
-  return t;
 }
 
 }  // namespace tdsl::frontend

@@ -97,6 +97,7 @@ void bind_computed_range(Lowerer& lowerer, const ast::Identifier& name, const Ex
   info.is_explicit = true;
   info.resolved = true;
   info.written_end = written;
+  info.computed_step = true;
   info.end = count;
   const Expr steps = mul(read(loop.computed_step), ir::index_ref(id, name.range));
   lowerer.names.bind_symbol(name, id, add(read(loop.begin), steps), false);
@@ -162,6 +163,17 @@ void bind_range(Lowerer& lowerer, const ast::Identifier& name, const ast::ExprPt
   lowerer.names.bind_symbol(name, id, value, by == 1);
 }
 
+namespace {
+
+/// True for a subscript on the right side in a dimension that is longer than that of the left side by a number, such as
+/// n + 1 beside n: it does not count for the extent.
+bool is_staggered(const Extent& left, const BareUse& use) {
+  if (use.is_left || left.constant()) return false;
+  return (use.dim.extent - left).constant().value_or(0) > 0;
+}
+
+}  // namespace
+
 void resolve_labels(GraphBuilder& graph, Reports& reports, Shapes& shapes, const std::vector<std::int32_t>& labels) {
   for (const std::int32_t id : labels) {
     const LabelInfo info = graph.label(id);
@@ -172,10 +184,13 @@ void resolve_labels(GraphBuilder& graph, Reports& reports, Shapes& shapes, const
                        "`: it never stands alone as a subscript; write `… for " + info.name +
                        " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
     }
+    const auto left = std::ranges::find_if(info.bare_uses, &BareUse::is_left);
+    const BareUse& first = left == info.bare_uses.end() ? info.bare_uses.front() : *left;
     for (const BareUse& use : info.bare_uses) {
-      shapes.agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");
+      if (first.is_left && is_staggered(first.dim.extent, use)) continue;
+      shapes.agree(first.dim, use.dim, use.place, "for the index variable `" + info.name + "`");
     }
-    graph.label(id).end = info.bare_uses.front().dim.extent;
+    graph.label(id).end = first.dim.extent;
     graph.label(id).resolved = true;
   }
 }

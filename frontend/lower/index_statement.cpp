@@ -82,7 +82,9 @@ void lower_left(Lowerer& lowerer, IndexStatement& s, const ast::Target& target) 
       if (s.type)
         lowerer.graph.label(symbol->label)
             .bare_uses.push_back(
-                {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, e.range});
+                {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range},
+                 e.range,
+                 true});
     } else if (s.type) {
       s.left.push_back(subscript_expr(
           lowerer, e, {s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}));
@@ -126,10 +128,11 @@ void lower_right_side(Lowerer& lowerer, IndexStatement& s, const ast::Definition
 namespace {
 
 /// The size of a new dimension is that of `dim`, which its index variable subscripts; warns if the variable's range
-/// from 0 ends elsewhere.
+/// ends elsewhere. `for i in 1..n - 1` excludes a border deliberately.
 void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const LabelInfo& info, const Dim& dim) {
-  // `for i in 1..n-1` excludes a border deliberately.
-  if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
+  if (!info.written_end || info.computed_step) return;
+  const auto border = (dim.extent - *info.written_end).constant();
+  if (border && (info.from_zero ? *border == 0 : *border >= 0)) return;
   const std::string size = graph.text(dim.extent);
   const std::string end = graph.text(*info.written_end);
   reports.warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,

@@ -22,8 +22,14 @@ namespace tdsl::frontend {
 /// The bindings of a function in one call, or of a lambda.
 struct Closure {
   Instance instance;
-  const FunctionValue* lambda = nullptr;  ///< null for functions with a name
-  std::vector<ir::Type> types = {};       ///< of a lambda's parameters
+  FunctionValue* lambda = nullptr;   ///< null for functions with a name
+  std::vector<ir::Type> types = {};  ///< of a lambda's parameters
+};
+
+/// An element `c[i]` of a tensor around a lambda, in the body that is lowered for one point.
+struct CapturedElement {
+  std::vector<SymbolRef> indices;  ///< the subscripts' symbols in that body
+  Tensor value;
 };
 
 /// State of inlining: all calls of functions.
@@ -32,14 +38,9 @@ struct Inlining {
   std::size_t calls = 0;
   std::deque<ast::Function> instances = {};  ///< signatures reduced to the parameters that are values
   std::deque<std::shared_ptr<const ast::Call>> calls_made = {};  ///< calls of instances, which numbers refer to
-  std::map<const ast::Function*, Closure> closures = {};         ///< of instances, and of lambdas while they are called
-};
-
-/// The built-in functions that are written in TDSL, once per call, and their versions for element types.
-struct Prelude {
-  std::optional<std::uint32_t> file;
-  std::deque<ast::Module> modules;
-  std::deque<ast::Function> instances;
+  std::deque<ast::Function> built_in = {};                       ///< built-in functions written in TDSL, once per call
+  std::map<const ast::Subscript*, CapturedElement> elements = {};  ///< of lambdas that mention index variables
+  std::map<const ast::Function*, Closure> closures = {};  ///< of instances, and of lambdas while they are called
 };
 
 /// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the
@@ -59,11 +60,10 @@ struct Lowerer {
   /// The dimension names of the function being lowered.
   [[nodiscard]] Dimensions& dimensions() { return frames.back().dimensions; }
   /// The function of the program that `name` denotes in the body of `f`, or null.
-  [[nodiscard]] const ast::Function* called_in(const ast::Function& f, const std::string& name) const {
-    const auto closure = inlining.closures.find(&f);
-    const bool is_argument = closure != inlining.closures.end() && closure->second.instance.functions.contains(name);
-    return is_argument ? nullptr : declared.function_named(name);
-  }
+  [[nodiscard]] const ast::Function* called_in(const ast::Function& f, const std::string& name) const;
+  /// True if `name` denotes a built-in function in this file whatever the program declares: in a file of the library,
+  /// unless the library has a function of that name.
+  [[nodiscard]] bool is_librarys_built_in(const std::string& name, std::uint32_t file) const;
 
   SourceManager& sources;
   const CompileOptions& options;
@@ -79,7 +79,6 @@ struct Lowerer {
   Loops loops{reports, values};
   Names names{reports, frames, options, main_file};
   Declarations declared;
-  Prelude prelude;
   Modules modules{sources, reports, options, main_file};
   Inlining inlining{
       GrowthFinder([this](const ast::Function& f, const std::string& name) { return called_in(f, name); })};

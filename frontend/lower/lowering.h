@@ -13,6 +13,8 @@ using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identif
 /// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
+/// True if `...` is among the dimensions.
+[[nodiscard]] bool has_rest(const ast::TypeExpr& type);
 /// The written element type, or the type that the parameter denotes in this call.
 ir::Scalar element_type(Lowerer& lowerer, ir::Scalar written, const std::string& parameter);
 ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);
@@ -119,9 +121,10 @@ std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::siz
                                const ir::SourceRange& range, const std::set<std::string>& named = {});
 /// The argument, or null if it is omitted.
 const ast::Expr* named_argument(const ast::Call& call, const std::string& name);
-/// The sizes given by the arguments from `first` to `last`.
+/// The sizes given by the arguments from `first` to `last`, except for those that are `named`.
 std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::size_t first,
-                                  const ir::SourceRange& range, std::size_t last = SIZE_MAX);
+                                  const ir::SourceRange& range, std::size_t last = SIZE_MAX,
+                                  const std::set<std::string>& named = {});
 
 // Functions of the program: calls are inlined, applied per element, or turned into procedures.
 
@@ -130,8 +133,9 @@ std::optional<bool> decided(const Lowerer& lowerer, const ast::Expr& condition);
 /// Binds the dimensions of the parameter's type and converts the argument to it.
 std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& type,
                                    const Tensor& arg, const SourceRange& range);
-/// A result converted to its declared type. `function`: the function's name, for messages.
-Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function);
+/// A result converted to its declared type. `function`: the function's name, for messages; `bind`: see lower_type.
+Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const std::string& function,
+                    const BindDimension& bind = {});
 std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// `points`: the index variables that distinguish evaluations of the call.
 std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
@@ -142,8 +146,9 @@ const ast::Call* tuple_call(const Lowerer& lowerer, const ast::ExprPtr& value);
 std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// The same for a callee that is no parameter of function type.
 std::vector<Tensor> lower_named_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
-/// False, with an error, unless the body has exactly one `return`, as its last statement.
-bool check_returns(Reports& reports, const ast::Function& f);
+/// False, with an error, unless the body has exactly one `return`, as its last statement, and parameters with defaults
+/// come last.
+bool check_definition(Reports& reports, const ast::Function& f);
 /// Checks names in the bodies of uncalled functions, which are not lowered.
 void check_uncalled(Lowerer& lowerer);
 /// False, with an error, if inlining all functions exceeds the nesting limit of expressions.

@@ -1,7 +1,13 @@
 #include "frontend/lower/prelude.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
 
+#include "frontend/lower/functions/instances.h"
+#include "frontend/lower/functions/points.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/syntax/parse.h"
 #include "ir/graph/check.h"
@@ -10,9 +16,38 @@ namespace tdsl::frontend {
 
 namespace {
 
+struct BuiltInSource {
+  const char* name;
+  const char* text;
+};
+
 // These functions may only use names that a program cannot redefine.
-constexpr const char* kSource = R"(
-fn searchsorted_left(v: f64[n], x: f64) -> i64 {
+constexpr std::array kSources = {
+    BuiltInSource{"permutation", R"(
+fn permutation(i: i64, n: i64, key: i64) -> i64 {
+  // A Feistel network over a rows of b places, applied until the place is below n. a is even, else all permutations of
+  // a * b places would be even ones.
+  let b = i64(sqrt(f64(n))) + 1;
+  let rows = (n + b - 1) / b;
+  let a = rows + rows % 2;
+  let rounds = if n < 1024 then 12 else 4;
+  var place = i;
+  var outside = true;
+  while outside {
+    var row = place / b;
+    var column = place % b;
+    for r in 0..rounds {
+      row = (row + i64(random(key=key + 2 * r * (a + b) + column) * f64(a))) % a;
+      column = (column + i64(random(key=key + (2 * r + 1) * (a + b) + row) * f64(b))) % b;
+    }
+    place = row * b + column;
+    outside = place >= n;
+  }
+  return place;
+}
+)"},
+    BuiltInSource{"searchsorted_left", R"(
+fn searchsorted_left[T](v: T[n], x: T) -> i64 {
   var low = 0;
   var high = n;
   while low < high {
@@ -21,7 +56,9 @@ fn searchsorted_left(v: f64[n], x: f64) -> i64 {
   }
   return low;
 }
-fn searchsorted_right(v: f64[n], x: f64) -> i64 {
+)"},
+    BuiltInSource{"searchsorted_right", R"(
+fn searchsorted_right[T](v: T[n], x: T) -> i64 {
   var low = 0;
   var high = n;
   while low < high {
@@ -30,7 +67,9 @@ fn searchsorted_right(v: f64[n], x: f64) -> i64 {
   }
   return low;
 }
-fn interp(x: f64, xp: f64[n], fp: f64[n]) -> f64 {
+)"},
+    BuiltInSource{"interp", R"(
+fn interp[T](x: T, xp: T[n], fp: T[n]) -> T {
   var low = 0;
   var high = n;
   while low < high {
@@ -45,6 +84,8 @@ fn interp(x: f64, xp: f64[n], fp: f64[n]) -> f64 {
   }
   return y;
 }
+)"},
+    BuiltInSource{"histogram", R"(
 fn histogram(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[bins] {
   assert(lo < hi, "histogram needs lo < hi");
   let width = (hi - lo) / f64(bins);
@@ -55,59 +96,62 @@ fn histogram(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[bins] {
   let H[bin[i]]: i64[bins] += 1 where bin[i] >= 0;
   return H;
 }
+)"},
+    BuiltInSource{"bincount", R"(
 fn bincount(x: i64[n], k: i64) -> i64[k] {
   let bincount[x[i]]: i64[k] += 1;
   return bincount;
 }
-fn bincount_weighted(x: i64[n], k: i64, w: f64[n]) -> f64[k] {
-  let bincount[x[i]]: f64[k] += w[i];
+)"},
+    BuiltInSource{"bincount_weighted", R"(
+fn bincount_weighted[T](x: i64[n], k: i64, w: T[n]) -> T[k] {
+  let bincount[x[i]]: T[k] += w[i];
   return bincount;
 }
-)";
+)"},
+};
 
 /// The function, with all of its places at the call, so that messages point there.
-const ast::Function& source_of(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
-  Prelude& prelude = lowerer.prelude;
-  if (!prelude.file) prelude.file = lowerer.sources.add("<built in>", kSource);
-  std::optional<ast::Module> parsed = parse_file(lowerer.sources, *prelude.file, lowerer.reports.sink(), &range);
-  TDSL_CHECK(parsed.has_value(), "the prelude has no errors");
-  const ast::Module& module = prelude.modules.emplace_back(std::move(*parsed));
-  for (const ast::StmtPtr& s : module.statements) {
-    const auto* f = std::get_if<ast::Function>(&s->node);
-    if (f != nullptr && f->name.name == name) return *f;
-  }
-  TDSL_CHECK(false, "a function of the prelude");
-}
-
-void replace(std::optional<ast::TypeExpr>& type, Scalar number) {
-  if (type && type->scalar == Scalar::kF64) type->scalar = number;
-}
-
-/// The function with `number` in place of f64, declared under a name that no program can have.
-const ast::Function& instance_of(Lowerer& lowerer, const std::string& name, Scalar number, const SourceRange& range) {
-  ast::Function& f = lowerer.prelude.instances.emplace_back(source_of(lowerer, name, range));
-  f.name.name = name + " of " + std::string(ir::name_of(number));
-  for (ast::FunctionParameter& p : f.parameters) replace(p.type, number);
-  for (ast::TypeExpr& result : f.results) {
-    if (result.scalar == Scalar::kF64) result.scalar = number;
-  }
-  FunctionEntry& entry = lowerer.declared.functions[f.name.name];
-  entry.function = &f;
-  entry.range = f.name.range;
-  entry.called = entry.sound = true;
-  return f;
+ast::Function source_of(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
+  const auto* source = std::ranges::find(kSources, name, &BuiltInSource::name);
+  TDSL_CHECK(source != kSources.end(), "a function of the prelude");
+  SourceManager sources;
+  const std::uint32_t file = sources.add("<built in>", source->text);
+  const std::optional<ast::Module> parsed = parse_file(sources, file, lowerer.reports.sink(), &range);
+  TDSL_CHECK(parsed && parsed->statements.size() == 1, "a source of the prelude is one function without errors");
+  return std::get<ast::Function>(parsed->statements.front()->node);
 }
 
 }  // namespace
 
-Tensor call_prelude(Lowerer& lowerer, const std::string& name, Scalar number, const std::vector<Tensor>& args,
+Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
                     const SourceRange& range, const std::vector<std::int32_t>& points) {
-  const ast::Function& f = instance_of(lowerer, name, number, range);
+  ast::Function& f = lowerer.inlining.built_in.emplace_back(source_of(lowerer, name, range));
+  // A name that no program can have.
+  f.name.name += " of " + std::string(ir::name_of(args.front().scalar()));
+  FunctionEntry& entry = lowerer.declared.functions[f.name.name];
+  entry.function = &f;
+  entry.range = f.name.range;
+  entry.called = entry.sound = true;
+  bind_instance(lowerer, f, args, range);
   ast::Call call{{f.name.name, range}, {}};
   for (const Tensor& t : args) call.arguments.push_back({std::nullopt, nullptr, t.range});
   const std::vector<Tensor> results = inline_body(lowerer, f, args, call, range, points);
   TDSL_CHECK(results.size() == 1, "a function of the prelude has one result");
   return results[0];
+}
+
+Tensor call_prelude_for_each(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
+                             Tensor elements, const SourceRange& range) {
+  const bool closed = std::ranges::all_of(args, [&](const Tensor& t) {
+    return std::ranges::all_of(free_labels(t), [&](std::int32_t id) {
+      return std::ranges::find(elements.labels, id) != elements.labels.end();
+    });
+  });
+  const Restored<Guards> guards(lowerer.guards, closed ? lowerer.guards.of_whole_tensors() : lowerer.guards);
+  elements.body = call_prelude(lowerer, name, args, range, elements.labels).body;
+  lowerer.graph.flush();
+  return elements;
 }
 
 }  // namespace tdsl::frontend

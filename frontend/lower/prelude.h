@@ -9,9 +9,12 @@
 
 namespace tdsl::frontend {
 
-/// Calls the function of the prelude of that name. Parameters and results of type f64 take the type `number` instead.
-/// With `points`, the arguments may depend on these index variables.
-Tensor call_prelude(Lowerer& lowerer, const std::string& name, ir::Scalar number, const std::vector<Tensor>& args,
+/// Calls the function of the prelude of that name. With `points`, the arguments may depend on these index variables.
+Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
                     const ir::SourceRange& range, const std::vector<std::int32_t>& points = {});
+/// The tensor of the results for each element of `elements`; the arguments mention its labels. If they mention no other
+/// index variable, conditions on such variables do not matter: the tensor is computed once.
+Tensor call_prelude_for_each(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
+                             Tensor elements, const ir::SourceRange& range);
 
 }  // namespace tdsl::frontend

@@ -50,7 +50,7 @@ void declare_functions(Lowerer& lowerer, const ast::Module& module, std::uint32_
       continue;
     }
     if (const auto* f = std::get_if<ast::Function>(&s->node); f != nullptr && !declared(f->name)) {
-      lowerer.declared.functions[f->name.name] = {f, f->name.range, !check_returns(lowerer.reports, *f)};
+      lowerer.declared.functions[f->name.name] = {f, f->name.range, !check_definition(lowerer.reports, *f)};
     }
     if (const auto* m = std::get_if<ast::Monoid>(&s->node); m != nullptr && !declared(m->name)) {
       lowerer.declared.monoids[m->name.name].monoid = m;

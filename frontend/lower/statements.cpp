@@ -1,5 +1,6 @@
 #include "frontend/lower/leaving.h"
 #include "frontend/lower/lowering.h"
+#include "frontend/lower/series.h"
 
 #include <algorithm>
 
@@ -184,10 +185,16 @@ Stored lower_declaration(Lowerer& lowerer, const ast::Target& target, const ast:
 void lower_output(Lowerer& lowerer, const ast::Output& o, const SourceRange& range) {
   const ast::Identifier& name = o.target.name;
   check_option_name(lowerer.reports, name);
+  if (lowerer.frames.size() > 1)
+    lowerer.reports.fail(DiagnosticId::kMisplacedStatement, range, "`output` cannot stand in a function");
+  if (o.every && !o.record) {
+    lowerer.reports.fail(DiagnosticId::kMisplacedSuffix, o.every->range,
+                         "`every` belongs to an output in a loop, which appends records to a series");
+  }
   Stored stored;
   if (o.definition) {
     stored = lower_declaration(lowerer, o.target, o.annotations, *o.definition);
-    declare_value(lowerer, name, Symbol::Kind::kLet, stored.value, stored.storage)->used = true;
+    if (!o.record) declare_value(lowerer, name, Symbol::Kind::kLet, stored.value, stored.storage)->used = true;
   } else {
     stored = lowerer.values.value_of(lower_name(lowerer, name.name, name.range, false), name.name, name.range);
     warn_of_shared_option(lowerer.names, lowerer.reports, name);
@@ -195,7 +202,8 @@ void lower_output(Lowerer& lowerer, const ast::Output& o, const SourceRange& ran
   if (!lowerer.declared.outputs.insert(name.name).second) {
     lowerer.reports.fail(DiagnosticId::kDuplicateOutput, name.range, "`" + name.name + "` is an output already");
   }
-  lowerer.graph.emit_effect(ir::Output{name.name, stored.value}, range);
+  if (o.record) return lower_record(lowerer, o, stored.value, range);
+  lowerer.graph.emit_effect(ir::Output{name.name, stored.value, {}, false}, range);
 }
 
 bool lower_inline_let(Lowerer& lowerer, const ast::Let& l) {
@@ -340,6 +348,8 @@ void lower_assert(Lowerer& lowerer, const ast::Assert& a, const SourceRange& ran
 }  // namespace
 
 void dispatch(Lowerer& lowerer, const ast::Stmt& s) {
+  const bool outermost = lowerer.frames.size() == 1 && lowerer.graph.region_depth() == 1;
+  if (outermost && holds_series(s)) return lower_series(lowerer, s);
   match(
       s.node, [&](const ast::Import& i) { lower_import(lowerer, i); },
       [&](const ast::Param& p) { lower_param(lowerer, p); }, [&](const ast::Input& i) { lower_input(lowerer, i); },
@@ -364,7 +374,7 @@ void dispatch(Lowerer& lowerer, const ast::Stmt& s) {
       [&](const ast::Print& p) { lower_print(lowerer, p, s.range); },
       [&](const ast::Assert& a) { lower_assert(lowerer, a, s.range); },
       [&](const ast::Return&) {
-        // check_returns has reported misplaced returns in functions.
+        // check_definition has reported misplaced returns in functions.
         lowerer.reports.fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
       },
       [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});

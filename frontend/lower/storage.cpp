@@ -258,7 +258,9 @@ void bind_stored_positions(Lowerer& lowerer, IndexStatement& s, const std::vecto
     // This label is not iterated: it collects the dimensions in which the name is a bare subscript.
     const std::int32_t id = lowerer.graph.new_label(names[d].name, names[d].range);
     lowerer.graph.label(id).bare_uses.push_back(
-        {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});
+        {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range},
+         names[d].range,
+         true});
     s.collected.push_back(id);
     lowerer.names.bind_symbol(names[d], id, logical[d], false);
   }

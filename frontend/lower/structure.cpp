@@ -248,24 +248,4 @@ Tensor call_reshape(Lowerer& lowerer, const ast::Call& call, const SourceRange& 
   return result;
 }
 
-Tensor call_pad(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
-  Tensor result = args[0];
-  if (args[1].rank() != 0) lowerer.reports.fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
-  const Common common = common_type(result.scalar(), result.weak, args[1].scalar(), args[1].weak);
-  Expr inside;
-  for (std::size_t d = 0; d < result.rank(); ++d) {
-    const Expr own = ir::index_ref(result.labels[d]);
-    inside = both(inside, ir::binary(BinaryOp::kLe, ir::constant_i64(0), own, range));
-    inside =
-        both(inside, ir::binary(BinaryOp::kLt, own, expr_of(lowerer.graph.program(), result.shape[d].extent), range));
-  }
-  if (inside) {
-    result.body = ir::select(inside, converted(result.body, common.type), converted(args[1].body, common.type), range);
-  }
-  result.weak = common.weak;
-  result.padded = true;
-  return result;
-}
-
 }  // namespace tdsl::frontend

@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include "frontend/lower/functions/captures.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/within.h"
 #include "runtime/size.h"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -47,11 +49,25 @@ bool is_newaxis(Lowerer& lowerer, const ast::SubscriptItem& item) {
          !lowerer.dimensions().contains(*name);
 }
 
+namespace {
+
+/// Reports `x[None, :]`.
+void require_no_none(Lowerer& lowerer, const ast::SubscriptItem& item) {
+  const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
+  const std::string* name = index == nullptr ? nullptr : bare_name(*index->value);
+  if (name != nullptr && *name == "None" && lowerer.names.find(*name) == nullptr)
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, item.range,
+                         "`None` is not declared; a new dimension is written newaxis: x[newaxis, :]");
+}
+
+}  // namespace
+
 std::vector<ast::SubscriptItem> subscripts_of(Lowerer& lowerer, const std::vector<ast::SubscriptItem>& items,
                                               const Tensor& base, const std::string& name, const SourceRange& range) {
   std::size_t given = 0;
   const ast::SubscriptItem* ellipsis = nullptr;
   for (const ast::SubscriptItem& item : items) {
+    require_no_none(lowerer, item);
     if (std::holds_alternative<ast::EllipsisSubscript>(item.node)) {
       if (ellipsis != nullptr)
         lowerer.reports.fail(DiagnosticId::kBadArgument, item.range, "`...` stands once between brackets");
@@ -132,15 +148,37 @@ Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& 
   return result;
 }
 
+/// Reports index notation on a parameter of any rank, `T[...]`.
+void require_known_rank(Lowerer& lowerer, const ast::Subscript& s, const SourceRange& range) {
+  const std::string* base = bare_name(*s.base);
+  const SymbolRef parameter = base == nullptr ? nullptr : lowerer.names.find(*base);
+  if (!parameter || !parameter->any_rank) return;
+  const auto look = [&](const ast::Expr& part) {
+    const std::string* name = bare_name(part);
+    const SymbolRef symbol = name == nullptr ? nullptr : lowerer.names.find(*name);
+    if (symbol && symbol->kind == Symbol::Kind::kIndex)
+      lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                           "`" + *base +
+                               "` has any rank, `...`, so index notation cannot subscript it; name its "
+                               "dimensions, or write whole-tensor expressions",
+                           {{parameter->range, "declared here"}});
+  };
+  for (const ast::SubscriptItem& item : s.items) {
+    if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) for_each_expr(*index->value, look);
+  }
+}
+
 }  // namespace
 
 Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRange& range) {
+  if (const Tensor* element = captured_element(lowerer, lowerer.names.current(), s)) return *element;
   if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
     lowerer.reports.fail(
         DiagnosticId::kRankMismatch, range,
         "subscripts stand in one pair of brackets: " + lowerer.reports.source_text(inner->base->range) + "[" +
             lowerer.reports.source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
             lowerer.reports.source_text(s.items.front().range.to(s.items.back().range)) + "]");
+  require_known_rank(lowerer, s, range);
   const Tensor base = lower_plain(lowerer, *s.base);
   const std::string text = lowerer.reports.source_text(s.base->range);
   const std::vector<ast::SubscriptItem> items =
@@ -168,6 +206,8 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
     result.shape.push_back({part.extent, "the slice of " + dim.what, item.range});
     subscripts.push_back(position_in(lowerer.graph, part, result.labels.back()));
   }
+  if (result.rank() > rt::kMaxRank)
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   if (result.rank() != 0 && index_place != nullptr) {
     lowerer.reports.fail(DiagnosticId::kSliceInIndex, *index_place,
                          "an index variable cannot stand beside a slice; subscript every dimension with an index");
@@ -186,7 +226,8 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
 }
 
 Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool padded) {
-  if (const auto from_end = negative_literal(e)) {
+  // Under `pad` a negative literal is a place before the first element.
+  if (const auto from_end = padded ? std::nullopt : negative_literal(e)) {
     const Extent position = dim.extent + Extent(*from_end);
     if (const auto constant = position.constant(); constant && *constant < 0) {
       lowerer.reports.fail(DiagnosticId::kOutOfBounds, e.range,
@@ -207,9 +248,11 @@ Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool p
     t = lower(lowerer, e);
   }
   if (t.rank() != 0) {
+    const bool is_mask = t.scalar() == Scalar::kBool;
     lowerer.reports.fail(DiagnosticId::kNotScalar, e.range,
                          "a subscript is an integer scalar, but this is " + lowerer.graph.text(t) +
-                             "; to gather write let G[i] = A[p[i]]");
+                             (is_mask ? "; where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part"
+                                      : "; to gather write let G[i] = A[p[i]]"));
   }
   if (!ir::is_integer(t.scalar())) {
     lowerer.reports.fail(

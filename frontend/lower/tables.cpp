@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/lower/prelude.h"
@@ -23,9 +25,9 @@ Tensor with_type(const Tensor& t, Scalar type) {
 }
 
 /// Applies a function of the prelude to each element of `x`; the argument number `place` is the element.
-Tensor for_each_element(Lowerer& lowerer, const std::string& name, Scalar number, std::vector<Tensor> args,
-                        std::size_t place, const SourceRange& range) {
-  if (args[place].rank() == 0) return call_prelude(lowerer, name, number, args, range, lowerer.names.point_labels());
+Tensor for_each_element(Lowerer& lowerer, const std::string& name, std::vector<Tensor> args, std::size_t place,
+                        const SourceRange& range) {
+  if (args[place].rank() == 0) return call_prelude(lowerer, name, args, range, lowerer.names.point_labels());
   Tensor result = args[place];
   std::vector<Expr> own;
   for (std::size_t d = 0; d < result.rank(); ++d) {
@@ -34,9 +36,7 @@ Tensor for_each_element(Lowerer& lowerer, const std::string& name, Scalar number
   }
   args[place] = scalar_tensor(element(args[place], own));
   args[place].range = range;
-  result.body = call_prelude(lowerer, name, number, args, range, result.labels).body;
-  lowerer.graph.flush();
-  return result;
+  return call_prelude_for_each(lowerer, name, args, std::move(result), range);
 }
 
 /// A whole tensor in one dimension.
@@ -52,8 +52,8 @@ Tensor call_searchsorted(Lowerer& lowerer, const ast::Call& call, const SourceRa
   require_vector(lowerer, args[0], "the first argument of searchsorted");
   Scalar type = common_type(args[0].scalar(), args[0].weak, args[1].scalar(), args[1].weak).type;
   if (!ir::is_float(type)) type = Scalar::kI64;
-  return for_each_element(lowerer, "searchsorted_" + side, type, {with_type(args[0], type), with_type(args[1], type)},
-                          1, range);
+  return for_each_element(lowerer, "searchsorted_" + side, {with_type(args[0], type), with_type(args[1], type)}, 1,
+                          range);
 }
 
 Tensor call_interp(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -64,7 +64,7 @@ Tensor call_interp(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   Common common = common_type(args[1].scalar(), args[1].weak, args[2].scalar(), args[2].weak);
   common = common_type(common.type, common.weak, args[0].scalar(), args[0].weak);
   const Scalar type = ir::is_float(common.type) ? common.type : Scalar::kF64;
-  return for_each_element(lowerer, "interp", type,
+  return for_each_element(lowerer, "interp",
                           {with_type(args[0], type), with_type(args[1], type), with_type(args[2], type)}, 0, range);
 }
 
@@ -80,7 +80,7 @@ Tensor call_histogram(Lowerer& lowerer, const ast::Call& call, const SourceRange
   args[0] = in_one_dimension(lowerer, args[0], range);
   for (std::size_t k = 0; k < 3; ++k) args[k] = with_type(args[k], Scalar::kF64);
   args[3] = with_type(args[3], Scalar::kI64);
-  return call_prelude(lowerer, "histogram", Scalar::kF64, args, range);
+  return call_prelude(lowerer, "histogram", args, range);
 }
 
 Tensor call_bincount(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -104,10 +104,10 @@ Tensor call_bincount(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   }
   k.range = range;
   const ast::Expr* weights = named_argument(call, "weights");
-  if (weights == nullptr) return call_prelude(lowerer, "bincount", Scalar::kI64, {x, k}, range);
+  if (weights == nullptr) return call_prelude(lowerer, "bincount", {x, k}, range);
   const Tensor w = lower(lowerer, *weights);
   const Scalar type = w.scalar() == Scalar::kBool || w.scalar() == Scalar::kI32 ? Scalar::kI64 : w.scalar();
-  return call_prelude(lowerer, "bincount_weighted", type, {x, k, with_type(w, type)}, range);
+  return call_prelude(lowerer, "bincount_weighted", {x, k, with_type(w, type)}, range);
 }
 
 }  // namespace tdsl::frontend

@@ -103,9 +103,12 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
   return result;
 }
 
+bool has_rest(const ast::TypeExpr& type) {
+  return std::ranges::any_of(type.dimensions, [](const ast::Dimension& d) { return !d.extent; });
+}
+
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type) {
-  const bool has_rest = std::ranges::any_of(written.dimensions, [](const ast::Dimension& d) { return !d.extent; });
-  for (std::size_t d = 0; !has_rest && d < written.dimensions.size(); ++d) {
+  for (std::size_t d = 0; !has_rest(written) && d < written.dimensions.size(); ++d) {
     const SourceRange& range = written.dimensions[d].range;
     shapes.require_size(type.shape[d], "the size " + reports.source_text(range), range);
   }

@@ -55,7 +55,8 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
   }
   if (name == "pi" && !lone_subscript)
     return scalar_tensor(ir::constant(Scalar::kF64, std::numbers::pi, range), Weak::kFloat);
-  const std::string foreign = value_hint(name);
+  // As a subscript, `e` is an index variable.
+  const std::string foreign = lone_subscript && name == "e" ? "" : value_hint(name);
   if (lone_subscript && foreign.empty()) {
     lowerer.reports.fail(DiagnosticId::kUnboundIndex, range,
                          "`" + name +

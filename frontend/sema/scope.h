@@ -33,6 +33,7 @@ struct Symbol {
   Tensor lazy;
   std::int32_t label = -1;  ///< of a kIndex
   bool is_label = false;    ///< kIndex: its value is the label itself, not `begin + step * label`
+  bool any_rank = false;    ///< parameter of a type with `...`
   bool used = false;
 };
 using SymbolRef = std::shared_ptr<Symbol>;

@@ -314,11 +314,13 @@ struct Input {
   Annotations annotations;
 };
 
-/// `output w;`, `output w = e;`, `output Z[i, j]: f64[n, m] = e where c;`.
+/// `output w;`, `output w = e;`, `output Z[i, j]: f64[n, m] = e where c every k;`.
 struct Output {
   Target target;
   Annotations annotations;
   std::optional<Definition> definition;
+  ExprPtr every;   ///< null: not written
+  ExprPtr record;  ///< the number of the record; set where a series is lowered (lower/series.h)
 };
 
 /// `let A: f64[n, m] = e;`, `var H[bin[i]]: f64[16] += w[i];`.
@@ -490,7 +492,7 @@ struct Leave {
 using StmtNode = std::variant<Import, Param, Input, Output, Let, TupleLet, Assign, TupleAssign, For, While, If, Print,
                               Assert, Return, Leave, Function, Monoid, Extern, Storage>;
 
-/// A statement or declaration. The parser guarantees that `Import`, `Param`, `Input`, `Output`, `Function`, `Monoid`,
+/// A statement or declaration. The parser guarantees that `Import`, `Param`, `Input`, `Function`, `Monoid`,
 /// `Extern` and `Storage` occur at top level only, and `Return` only in function bodies (its position there is
 /// unchecked).
 struct Stmt {

@@ -161,7 +161,8 @@ ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument
 
 void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
   // Strings are legal here, or one message about them suffices.
-  bool strings_told = callee.name == "einsum" || callee.name == "print" || callee.name == "assert";
+  bool strings_told =
+      callee.name == "einsum" || callee.name == "print" || callee.name == "assert" || callee.name == "pad";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ast::Argument& argument = arguments[i];
     if (!strings_told && std::holds_alternative<ast::StringLiteral>(argument.value->node)) {

@@ -18,7 +18,7 @@ struct TopLevelWord {
   std::string_view operator()(const ast::Import&) const { return "import"; }
   std::string_view operator()(const ast::Param&) const { return "param"; }
   std::string_view operator()(const ast::Input&) const { return "input"; }
-  std::string_view operator()(const ast::Output&) const { return "output"; }
+  std::string_view operator()(const ast::Output&) const { return {}; }
   std::string_view operator()(const ast::Function&) const { return "fn"; }
   std::string_view operator()(const ast::Monoid&) const { return "monoid"; }
   std::string_view operator()(const ast::Extern&) const { return "extern"; }

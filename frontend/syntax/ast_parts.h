@@ -97,7 +97,9 @@ class SyntaxParts {
     add(node.default_value);
   }
   void operator()(const ast::Input& node) { add(node.annotations); }
-  void operator()(const ast::Output& node) { add(node.target), add(node.annotations), add(node.definition); }
+  void operator()(const ast::Output& node) {
+    add(node.target), add(node.annotations), add(node.definition), add(node.every), add(node.record);
+  }
   void operator()(const ast::Let& node) { add(node.target), add(node.annotations), add(node.definition); }
   void operator()(const ast::TupleLet& node) { add(node.definition); }
   void operator()(const ast::Assign& node) { add(node.target), add(node.definition); }

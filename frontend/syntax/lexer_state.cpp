@@ -31,7 +31,7 @@ const std::map<std::string, int, std::less<>>& keywords() {
         {"where", Kind::TOK_WHERE},   {"sparse", Kind::TOK_SPARSE},   {"true", Kind::TOK_TRUE},
         {"false", Kind::TOK_FALSE},   {"inf", Kind::TOK_INF},         {"nan", Kind::TOK_NAN},
         {"by", Kind::TOK_BY},         {"out", Kind::TOK_OUT},         {"kernel", Kind::TOK_KERNEL},
-        {"c64", Kind::TOK_TYPE},      {"c128", Kind::TOK_TYPE},
+        {"every", Kind::TOK_EVERY},   {"c64", Kind::TOK_TYPE},        {"c128", Kind::TOK_TYPE},
     };
     for (const rt::ElementInfo& info : rt::kElementTypes) words.emplace(info.name, Kind::TOK_TYPE);
     return words;
@@ -338,7 +338,8 @@ TokenizedFile tokenize(const SourceManager& sources, std::uint32_t file, Diagnos
 }
 
 bool is_reserved_word(const Token& token) {
-  const bool contextual = token.kind == Kind::TOK_BY || token.kind == Kind::TOK_OUT || token.kind == Kind::TOK_KERNEL;
+  const bool contextual = token.kind == Kind::TOK_BY || token.kind == Kind::TOK_OUT || token.kind == Kind::TOK_KERNEL ||
+                          token.kind == Kind::TOK_TILE || token.kind == Kind::TOK_EVERY;
   return !contextual && keywords().contains(token.text) && token.kind != Kind::TOK_STRING;
 }
 

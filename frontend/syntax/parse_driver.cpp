@@ -124,6 +124,8 @@ GeneratedParser::symbol_type yylex(ParseDriver& driver) {
     case Kind::TOK_BY:
     case Kind::TOK_OUT:
     case Kind::TOK_KERNEL:
+    case Kind::TOK_TILE:
+    case Kind::TOK_EVERY:
     case Kind::TOK_LITERAL: return {token.kind, token.text, token.range};
     default: return {token.kind, token.range};
   }

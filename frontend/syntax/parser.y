@@ -60,10 +60,10 @@ List append(List list, Item item) {
 
 %token END 0 "the end of the file"
 %token <std::string> NAME "a name" INTEGER "an integer" FLOAT "a number" STRING "a string" TYPE "a type"
-%token <std::string> BY "by" OUT "out" KERNEL "kernel" LITERAL "literal"
+%token <std::string> BY "by" OUT "out" KERNEL "kernel" TILE "tile" LITERAL "literal" EVERY "every"
 %token LET "let" VAR "var" PARAM "param" INPUT "input" OUTPUT "output" IMPORT "import"
        FN "fn" RETURN "return" MONOID "monoid"
-       EXTERN "extern" STORAGE "storage" TILE "tile" FOR "for" IN "in" WHILE "while" IF "if" THEN "then" ELSE "else"
+       EXTERN "extern" STORAGE "storage" FOR "for" IN "in" WHILE "while" IF "if" THEN "then" ELSE "else"
        WHERE "where" SPARSE "sparse" TRUE "true" FALSE "false" INF "inf" NAN "nan"
 %token PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%" AT "@" POWER "**" NOT "!" QUOTE "'"
        EQUAL "==" NOT_EQUAL "!=" LESS "<" LESS_EQUAL "<=" GREATER ">" GREATER_EQUAL ">=" AND "&&" OR "||"
@@ -74,7 +74,7 @@ List append(List list, Item item) {
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
 %type <ast::ExprPtr> expr disjunction conjunction comparison sum product unary power exponent operand primary
-%type <ast::ExprPtr> value tuple optional_expr optional_step
+%type <ast::ExprPtr> value tuple optional_expr optional_step every
 %type <ast::ExprPtr> extent extent_term extent_factor
 %type <ast::BinaryOp> comparison_op
 %type <std::vector<ast::ExprPtr>> exprs
@@ -142,13 +142,14 @@ statement:
 | "param" identifier ":" type "=" expr ";"        { $$ = BUILD.statement(ast::Param{$2, $4, $6}, @$); }
 | "input" identifier ":" type annotations ";"     { auto notes = $5; notes.type = $4;
                                                     $$ = BUILD.statement(ast::Input{$2, std::move(notes)}, @$); }
-| "output" target annotations ";"                 { $$ = BUILD.output({$2, $3, {}}, @$); }
-| "output" target ":" type annotations ";"        { auto notes = $5; notes.type = $4;
-                                                    $$ = BUILD.output({$2, std::move(notes), {}}, @$); }
-| "output" target annotations definition ";"      { $$ = BUILD.output({$2, $3, $4}, @$); }
-| "output" target ":" type annotations definition ";"
+| "output" target annotations every ";"           { $$ = BUILD.output({$2, $3, {}, $4, {}}, @$); }
+| "output" target ":" type annotations every ";"  { auto notes = $5; notes.type = $4;
+                                                    $$ = BUILD.output({$2, std::move(notes), {}, $6, {}}, @$); }
+| "output" target annotations definition every ";"
+                                                  { $$ = BUILD.output({$2, $3, $4, $5, {}}, @$); }
+| "output" target ":" type annotations definition every ";"
                                                   { auto notes = $5; notes.type = $4;
-                                                    $$ = BUILD.output({$2, std::move(notes), $6}, @$); }
+                                                    $$ = BUILD.output({$2, std::move(notes), $6, $7, {}}, @$); }
 | let_or_var target annotations definition ";"    { $$ = BUILD.let({$1, $2, $3, $4}, @$); }
 | let_or_var target ":" type annotations definition ";"
                                                   { auto notes = $5; notes.type = $4;
@@ -195,6 +196,8 @@ identifier:
 | BY                                              { $$ = {$1, @1}; }
 | OUT                                             { $$ = {$1, @1}; }
 | KERNEL                                          { $$ = {$1, @1}; }
+| TILE                                            { $$ = {$1, @1}; }
+| EVERY                                           { $$ = {$1, @1}; }
 ;
 
 identifiers:
@@ -252,6 +255,8 @@ suffixes:
 | suffixes "where" expr                           { $$ = BUILD.with_where($1, {$3, @2.to(@3)}); }
 | suffixes "for" ranges                           { $$ = BUILD.with_for($1, {$3, @2.to(@3)}); }
 ;
+
+every: %empty { } | "every" expr                  { $$ = $2; };
 
 ranges:
   range                                           { $$.push_back($1); }
@@ -392,7 +397,6 @@ primary:
 | TYPE "(" arguments ")"                          { $$ = BUILD.cast($1, $3, @$); }
 | "where" "(" arguments ")"                       { $$ = BUILD.call({"where", @1}, $3, @$); }
 | "sparse" "(" arguments ")"                      { $$ = BUILD.call({"sparse", @1}, $3, @$); }
-| "tile" "(" arguments ")"                        { $$ = BUILD.call({"tile", @1}, $3, @$); }
 | "[" exprs "]"                                   { $$ = BUILD.array($2, @$); }
 | "[" "]"                                         { $$ = BUILD.array({}, @$); }
 ;

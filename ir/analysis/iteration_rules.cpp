@@ -42,7 +42,7 @@ bool depends_on_data(const Read& r) { return std::ranges::any_of(r.subscripts, r
 
 /// True if elements of a large tensor are read at a position that is a function of labels by which no tile is cut
 /// (`x[min(i, 2)]`): such reads are processed in panels (Note [Gathers]), with each point in one panel, which sparse
-/// iteration does not support. Periodic subscripts later become two reads (passes/legalise/periodic_reads), and tensors
+/// iteration does not support. Periodic subscripts later become two reads (passes/legalise/boundary_reads), and tensors
 /// read under a condition are fetched whole.
 bool meets_panels(const Program& program, const Compute& c) {
   // An expression of scalars only is a value computed before the operation; which value is irrelevant here.

@@ -17,8 +17,9 @@ bool has_vector_form(const ExprNode& node) {
   }
   if (const auto* b = std::get_if<Binary>(&node.op)) {
     using enum BinaryOp;
-    return is_square(*b) || (b->op != kRem && b->op != kPow && b->op != kMod && !is_library_function(b->op) &&
-                             ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
+    return is_square(*b) ||
+           (b->op != kRem && b->op != kPow && b->op != kMod && !is_boundary(b->op) && !is_library_function(b->op) &&
+            ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
   }
   return !std::holds_alternative<Apply>(node.op);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/analysis/combined.h"
+#include "ir/differentiate/around_boundaries.h"
 #include "ir/differentiate/expr.h"
 #include "ir/differentiate/place.h"
 #include "ir/graph/computes.h"
@@ -134,7 +135,10 @@ class ComputeAdjoint {
     const Expr own = stored ? read(type_.scalar, result_, position()) : Expr();
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
                               [this](const Expr& value, const Expr& condition) { return share(value, condition); });
-    for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) contribute(p);
+    for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) {
+      const std::vector<Partial> parts = at_affine_places(p, writer_.program().type(p.read.tensor), labels_, facts_);
+      for (const Partial& part : parts) contribute(part, parts.size() > 1);
+    }
   }
 
   /// The derivative of the reduction with respect to its body at one point, times `upstream`, the derivative of its
@@ -259,10 +263,11 @@ class ComputeAdjoint {
     return std::ranges::find(seen, false) == seen.end();
   }
 
-  void contribute(const Partial& p) {
+  /// `is_part`: one of several contributions of a read, which become one stencil.
+  void contribute(const Partial& p, bool is_part) {
     const Type type = dense(writer_.program().type(p.read.tensor));
     const bool is_protected = p.condition || compute_.guard;
-    Placement placed = place(facts_, p.read.subscripts, type, labels_, is_protected);
+    Placement placed = place(facts_, p.read.subscripts, type, labels_, is_protected, is_part);
     const Expr condition = with_labels(p.condition, placed.labels);
     const Expr value = with_labels(p.value, placed.labels);
     Compute c;

@@ -13,12 +13,13 @@ namespace {
 class Placer {
  public:
   Placer(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
-         const std::vector<Label>& labels, bool is_protected)
+         const std::vector<Label>& labels, bool is_protected, bool over_all)
       : facts_(facts),
         subscripts_(subscripts),
         tensor_(tensor),
         labels_(labels),
         is_protected_(is_protected),
+        over_all_(over_all),
         pivots_(subscripts.size(), -1),
         taken_(labels.size(), false) {}
 
@@ -203,7 +204,7 @@ class Placer {
 
   void limit_below(std::size_t d, const Extent& least) {
     if (least == Extent() || (is_protected_ && facts_.never_negative(Extent() - least))) return;
-    if (is_protected_ && !facts_.never_negative(least)) {
+    if (over_all_ || (is_protected_ && !facts_.never_negative(least))) {
       require(binary(BinaryOp::kGe, own_[d], expr_of(least)));
       return;
     }
@@ -214,7 +215,7 @@ class Placer {
   void limit_above(std::size_t d, const Extent& end) {
     const Extent& extent = tensor_.shape[d];
     if (facts_.same(end, extent) || (is_protected_ && facts_.never_negative(end - extent))) return;
-    if (is_protected_ && !facts_.never_negative(extent - end)) {
+    if (over_all_ || (is_protected_ && !facts_.never_negative(extent - end))) {
       require(binary(BinaryOp::kLt, own_[d], expr_of(end)));
       return;
     }
@@ -248,6 +249,7 @@ class Placer {
   const Type& tensor_;
   const std::vector<Label>& labels_;
   bool is_protected_;
+  bool over_all_;
   std::vector<AffineExpr> forms_;
   std::vector<bool> rings_;           ///< per dimension: the subscript is its form modulo the extent
   std::vector<std::int32_t> pivots_;  ///< per dimension: the label it determines, or -1
@@ -260,8 +262,8 @@ class Placer {
 }  // namespace
 
 Placement place(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
-                const std::vector<Label>& labels, bool is_protected) {
-  return Placer(facts, subscripts, tensor, labels, is_protected).run();
+                const std::vector<Label>& labels, bool is_protected, bool over_all) {
+  return Placer(facts, subscripts, tensor, labels, is_protected, over_all).run();
 }
 
 }  // namespace tdsl::ir

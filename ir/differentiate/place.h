@@ -25,9 +25,10 @@ struct Placement {
 
 /// `labels`: of the reading Compute, out labels first. `is_protected`: the read is not evaluated at every point, so its
 /// subscripts may be out of bounds elsewhere; the protecting condition must then be part of the new Compute's guard if
-/// that has store subscripts.
+/// that has store subscripts. `over_all`: elements that are not read are excluded by the guard, not by ranges, so that
+/// contributions to one tensor fuse.
 [[nodiscard]] Placement place(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
-                              const std::vector<Label>& labels, bool is_protected);
+                              const std::vector<Label>& labels, bool is_protected, bool over_all = false);
 
 /// The placement of a read by a reshape: subscripts that decompose the row-major position of the point,
 ///

@@ -18,10 +18,9 @@ class RoutineAdjoint : RoutineAdjointWriter {
     using Kind = Routine::Kind;
     switch (routine_.kind) {
       case Kind::kCumsum: return running_sums();
-      case Kind::kCumprod:
+      case Kind::kCumprod: return running_products();
       case Kind::kCummax:
-      case Kind::kCummin:
-        throw NotDifferentiable{node_.range, "`" + std::string(name_of(routine_.kind)) + "` cannot be differentiated"};
+      case Kind::kCummin: return running_extrema();
       case Kind::kSort: return sorted();
       case Kind::kTopk: return largest();
       case Kind::kSolve: return solved();
@@ -57,6 +56,51 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId turned = tensor(type, at(given, mirrored(type)));
     const ValueId sums = routine(Routine::Kind::kCumsum, {turned}, type, routine_.axis);
     contribute(operand, at(sums, mirrored(type)));
+  }
+
+  /// With q the product of the elements that are not 0, and z the number of zeros up to a place: an element that is not
+  /// 0 gets the sum of d q over later places with z = 0, divided by it; the first 0 gets the sum over those with z = 1.
+  void running_products() {
+    const ValueId operand = routine_.operands[0];
+    const Type type = type_of(operand);
+    Type counts = type;
+    counts.scalar = Scalar::kI64;
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    const Expr x = at(operand, plain_subscripts(type.rank()));
+    const Expr zero = float_constant(type.scalar, 0.0);
+    const Expr is_zero = binary(BinaryOp::kEq, x, zero);
+    const ValueId found = tensor(counts, select(is_zero, constant_i64(1), constant_i64(0)));
+    const ValueId zeros = routine(Routine::Kind::kCumsum, {found}, counts, routine_.axis);
+    const ValueId others = tensor(type, select(is_zero, float_constant(type.scalar, 1.0), x));
+    const ValueId products = routine(Routine::Kind::kCumprod, {others}, type, routine_.axis);
+    const auto later_sums = [&](std::int64_t count) {
+      const Expr counts_here = binary(BinaryOp::kEq, at(zeros, mirrored(type)), constant_i64(count));
+      const Expr term = product_of(at(given, mirrored(type)), at(products, mirrored(type)));
+      const ValueId terms = tensor(type, select(counts_here, term, zero));
+      return at(routine(Routine::Kind::kCumsum, {terms}, type, routine_.axis), mirrored(type));
+    };
+    const Expr is_first = binary(BinaryOp::kEq, at(zeros, plain_subscripts(type.rank())), constant_i64(1));
+    const Expr of_zero = select(is_first, later_sums(1), zero);
+    contribute(operand, select(is_zero, of_zero, quotient_of(later_sums(0), x)));
+  }
+
+  /// Each derivative goes to the latest element that equals the result.
+  void running_extrema() {
+    const ValueId operand = routine_.operands[0];
+    const Type type = type_of(operand);
+    Type places = type;
+    places.scalar = Scalar::kI64;
+    const std::vector<Expr> here = plain_subscripts(type.rank());
+    const ValueId given = adjoints_.tensor(node_.results[0]);
+    const Expr is_extremum = binary(BinaryOp::kEq, at(operand, here), at(node_.results[0], here));
+    const ValueId found = tensor(places, select(is_extremum, here[axis()], constant_i64(0)));
+    const ValueId from = routine(Routine::Kind::kCummax, {found}, places, routine_.axis);
+    Compute c;
+    c.out = plain_labels(type.shape);
+    c.bodies = {at(given, here)};
+    c.left = here;
+    c.left[axis()] = at(from, here);
+    adjoints_.add(operand, std::move(c), true, node_.range);
   }
 
   /// argsort gives the sources of sorted elements; argsort of that gives their destinations.

@@ -8,6 +8,8 @@ namespace tdsl::ir {
 /// Adds to the adjoints of a routine's operands, given those of its results. With d for an adjoint:
 ///
 ///     cumsum            running sums from the end
+///     cumprod           the same of the products' terms, divided by the element; apart for zeros
+///     cummax, cummin    each element's derivative goes to the latest element that equals it
 ///     sort, topk        each element's derivative goes where it came from
 ///     x = solve(A, b)   db = solve(A', dx), dA = -db x'
 ///     Y = inv(A)        dA = -Y' dY Y'

@@ -50,7 +50,7 @@ class Interpreter {
       nodes(program_.body);
     } catch (const Stop& s) {
       result_.error = s.error;
-      result_.outputs.clear();
+      std::erase_if(result_.outputs, [&](const auto& output) { return !result_.series.contains(output.first); });
       result_.output_order.clear();
     }
     result_.uncertain_control = environment_.uncertain() || open_condition_;
@@ -132,13 +132,35 @@ class Interpreter {
         [&](const Assert& a) {
           if (environment_.control(a.condition) == 0) { stop(n.range, failure_text(a)); }
         },
-        [&](const Check& c) { check(n, c); },
-        [&](const Output& o) {
-          result_.outputs[o.name] = environment_.get(o.value);
-          result_.output_order.push_back(o.name);
-          if (options_.output) options_.output(o.name, result_.outputs[o.name]);
-        },
+        [&](const Check& c) { check(n, c); }, [&](const Output& o) { output(o); },
         [](const Gradient&) { TDSL_CHECK(false, "derivatives are expanded before a program is evaluated"); });
+  }
+
+  void output(const Output& o) {
+    const Array& value = environment_.get(o.value);
+    if (o.record) return append(value, environment_.control(*o.record), result_.outputs.at(o.name));
+    result_.outputs[o.name] = value;
+    result_.output_order.push_back(o.name);
+    if (o.begins) {
+      result_.series.insert(o.name);
+    } else if (options_.output) {
+      options_.output(o.name, value);
+    }
+  }
+
+  /// Appends a record to those of a series.
+  static void append(const Array& record, std::int64_t number, Array& all) {
+    TDSL_CHECK(number == all.shape.at(0), "the records of a series have consecutive numbers");
+    TDSL_CHECK(std::ranges::equal(record.shape, std::span(all.shape).subspan(1)), "records have one shape");
+    if (!record.bounds.empty() || !all.bounds.empty()) {
+      all.bounds.resize(static_cast<std::size_t>(all.size()), 0.0);
+      std::vector<double> bounds = record.bounds;
+      bounds.resize(static_cast<std::size_t>(record.size()), 0.0);
+      all.bounds.insert(all.bounds.end(), bounds.begin(), bounds.end());
+    }
+    all.floats.insert(all.floats.end(), record.floats.begin(), record.floats.end());
+    all.integers.insert(all.integers.end(), record.integers.begin(), record.integers.end());
+    ++all.shape[0];
   }
 
   std::vector<ArrayRef> fused(const Node& n, const Fused& f) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,14 @@ struct EvalOptions {
   /// The origin of an input, such as a file, for messages; may be empty.
   std::function<std::string(const std::string& name)> origin = {};
   std::function<void(const std::string& name, const Array& value)>
-      output;                                          ///< at every `output` statement; may be empty
+      output;                                          ///< at every `output` outside of blocks; may be empty
   std::function<void(const std::string& line)> print;  ///< one call per `print` statement, without newline
 };
 
 struct EvalResult {
+  /// Of a series all records, along the first dimension. After an error there are series alone.
   std::map<std::string, Array> outputs;
+  std::set<std::string> series;
   std::vector<std::string> output_order;
   std::optional<EvalError> error;
   /// Some `if`, `while`, loop bound, extent or assertion depended on an open value: another summation order may have

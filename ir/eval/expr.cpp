@@ -101,6 +101,7 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
       case BinaryOp::kDiv:
       case BinaryOp::kAbsentDiv: step.nonnegative = both; break;
       case BinaryOp::kAdd: step.nonnegative = both; break;
+      case BinaryOp::kKeyedUniform: step.nonnegative = true; break;
       case BinaryOp::kMax: step.nonnegative = child(0).nonnegative || child(1).nonnegative; break;
       case BinaryOp::kMin: step.nonnegative = both; break;
       case BinaryOp::kPow: {

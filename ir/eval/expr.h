@@ -72,6 +72,7 @@ class CompiledExpr {
   }
   [[nodiscard]] Real real_unary(const Step& s);
   [[nodiscard]] Real real_binary(const Step& s);
+  [[nodiscard]] Real keyed(const Step& s);
   [[nodiscard]] Real real_cast(const Step& s);
   [[nodiscard]] Whole whole_unary(const Step& s);
   [[nodiscard]] Whole whole_binary(const Step& s);

@@ -107,6 +107,11 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
     case BinaryOp::kMod: return scalar::mod(a, b, faults);
     case BinaryOp::kMin: return scalar::min(a, b);
     case BinaryOp::kMax: return scalar::max(a, b);
+    case BinaryOp::kKeyedBits: return scalar::keyed_bits(a, b);
+    case BinaryOp::kKeyedBelow: return scalar::keyed_below(a, b);
+    case BinaryOp::kEdge: return scalar::edge(a, b);
+    case BinaryOp::kReflect: return scalar::reflect(a, b);
+    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
     default: break;
   }
   TDSL_CHECK(false, "this operator gives no integer");
@@ -165,8 +170,19 @@ Real float_quotient(BinaryOp op, Real a, Real b) {
 
 }  // namespace
 
+Real CompiledExpr::keyed(const Step& s) {
+  const Whole key = whole_at(s.operands[0]);
+  const Whole index = whole_at(s.operands[1]);
+  const bool normal = static_cast<BinaryOp>(s.op) == BinaryOp::kKeyedNormal;
+  const double value =
+      normal ? scalar::keyed_normal(key.value, index.value) : scalar::keyed_uniform(key.value, index.value);
+  if (std::max(key.bound, index.bound) > 0) return {value, kOpen};
+  return {value, normal ? std::fabs(value) * kLibraryUlps * kEpsilon<double> : 0};
+}
+
 Real CompiledExpr::real_binary(const Step& s) {
   const auto op = static_cast<BinaryOp>(s.op);
+  if (is_keyed(op)) return keyed(s);
   const Real a = real_at(s.operands[0]);
   Real b;
   if (is_float(nodes_[s.operands[1]].type)) {

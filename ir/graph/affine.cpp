@@ -230,6 +230,14 @@ std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist) {
 bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist) {
   const Expr& e = read.subscripts[d];
   if (affine_of(e, hoist) || quotient_of(e, hoist)) return false;
+  // The image of a position is near the position.
+  const auto* b = std::get_if<Binary>(&e->op);
+  if (b != nullptr && is_boundary(b->op)) {
+    const auto position = affine_of(b->left, hoist);
+    if (position &&
+        std::ranges::all_of(position->terms, [](const Term& t) { return t.coefficient.constant().has_value(); }))
+      return false;
+  }
   // i % m next to i / m: the quotients of a task leave at most the rows at its ends undetermined.
   const bool reads = any_read(e, [](const Read& r) { return !r.subscripts.empty(); });
   for (std::size_t k = 0; k < d && !reads; ++k) {

@@ -62,8 +62,8 @@ struct QuotientForm {
   Extent divisor;
 };
 [[nodiscard]] std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist);
-/// True if dimension `d` of the read has a data-dependent subscript: neither affine, nor a quotient, nor the remainder
-/// that matches a quotient in an earlier dimension (a reshape).
+/// True if dimension `d` of the read has a data-dependent subscript: neither affine, the image of an affine position
+/// (`edge(i - 1, n)`), nor a quotient, nor the remainder that matches a quotient in an earlier dimension (a reshape).
 [[nodiscard]] bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist);
 
 /// True if evaluating the expression can stop the run (integer division, narrowing casts, negative powers).

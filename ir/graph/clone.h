@@ -79,7 +79,8 @@ void for_each_operand(AnyOp& op, const F& f) {
       },
       [&](LikeConst<AnyOp, Assert>& a) { f(a.condition); },
       [&](LikeConst<AnyOp, Check>& c) { f(c.left), f(c.right), optional(c.guard); },
-      [&](LikeConst<AnyOp, Output>& o) { f(o.value); }, [&](LikeConst<AnyOp, Gradient>& g) { f(g.loss), each(g.wrt); });
+      [&](LikeConst<AnyOp, Output>& o) { f(o.value), optional(o.record); },
+      [&](LikeConst<AnyOp, Gradient>& g) { f(g.loss), each(g.wrt); });
 }
 
 }  // namespace tdsl::ir

@@ -252,9 +252,17 @@ struct Check {
   [[nodiscard]] bool may_move() const { return relation == Relation::kEqual && !guard; }
 };
 /// `output w;`: the current value under this name.
+///
+/// An `output` in a block appends records to a series. The series `begins` at the start of the program, with an empty
+/// tensor, whose first dimension is that of the records; then each value is appended under the number of its
+/// record, a rank-0 i64: 0, 1, 2, …
 struct Output {
   std::string name;
   ValueId value;
+  std::optional<ValueId> record = {};  ///< none: a whole tensor
+  bool begins = false;
+
+  [[nodiscard]] bool is_series() const { return record.has_value() || begins; }
 };
 
 /// `grad(loss, W1, W2)`: the derivatives of a float scalar with respect to `wrt`, float values that were visible where

@@ -14,9 +14,12 @@ constexpr std::array<std::string_view, 40> kUnaryNames = {
     "tan",   "tanh",  "erf",   "asin",  "acos",  "atan",  "sinh",    "cosh",   "asinh",   "acosh",
     "atanh", "cbrt",  "log2",  "log10", "exp2",  "erfc",  "gamma",   "lgamma", "digamma", "floor",
     "ceil",  "trunc", "round", "sign",  "isnan", "isinf", "sigmoid", "relu",   "sparse",  "dense"};
-constexpr std::array<std::string_view, 23> kBinaryNames = {
-    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",        "atan2",      "hypot",     "copysign",
-    "eq",  "ne",  "lt",  "le",  "gt",  "ge",  "and", "or",  "absent_mul", "mutual_mul", "absent_div"};
+constexpr std::array<std::string_view, 30> kBinaryNames = {
+    "add",          "sub",         "mul",   "div",        "rem",        "pow",        "mod",
+    "min",          "max",         "atan2", "hypot",      "copysign",   "keyed_bits", "keyed_uniform",
+    "keyed_normal", "keyed_below", "eq",    "ne",         "lt",         "le",         "gt",
+    "ge",           "and",         "or",    "absent_mul", "mutual_mul", "absent_div", "edge",
+    "reflect",      "symmetric"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 
@@ -84,7 +87,12 @@ std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
   if (a != b) return std::nullopt;
   if (is_logical(op)) return a == Scalar::kBool ? std::optional(a) : std::nullopt;
   if (is_comparison(op)) return Scalar::kBool;
+  if (is_keyed(op)) {
+    if (a != Scalar::kI64) return std::nullopt;
+    return op == BinaryOp::kKeyedUniform || op == BinaryOp::kKeyedNormal ? Scalar::kF64 : Scalar::kI64;
+  }
   if (is_library_function(op) || op == BinaryOp::kCopysign) return is_float(a) ? std::optional(a) : std::nullopt;
+  if (is_boundary(op)) return a == Scalar::kI64 ? std::optional(a) : std::nullopt;
   // Integers have no inf or nan that could win against 0.
   if (op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul) return is_float(a) ? std::optional(a) : std::nullopt;
   return a != Scalar::kBool ? std::optional(a) : std::nullopt;

@@ -73,9 +73,12 @@ enum class UnaryOp : std::uint8_t {
 };
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
-/// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. In a product an absent factor wins
-/// against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where either is, kAbsentDiv where the
-/// numerator is; elsewhere they equal kMul and kDiv.
+/// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. kKeyedBits, kKeyedUniform and
+/// kKeyedNormal are random numbers of a key and an index, kKeyedBelow is a number in [0, right) from random bits. In a
+/// product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where
+/// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect and kSymmetric map
+/// an integer position `left` into 0 .. right - 1: the nearest, or mirrored at or beside the ends; with `right` = 0 the
+/// image lies outside.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,
@@ -89,6 +92,10 @@ enum class BinaryOp : std::uint8_t {
   kAtan2,
   kHypot,
   kCopysign,
+  kKeyedBits,
+  kKeyedUniform,
+  kKeyedNormal,
+  kKeyedBelow,
   kEq,
   kNe,
   kLt,
@@ -100,24 +107,31 @@ enum class BinaryOp : std::uint8_t {
   kAbsentMul,
   kMutualMul,
   kAbsentDiv,
+  kEdge,
+  kReflect,
+  kSymmetric,
 };
 constexpr UnaryOp kLastUnaryOp = UnaryOp::kDense;
-constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
+constexpr BinaryOp kLastBinaryOp = BinaryOp::kSymmetric;
 
 /// The text form's name: "neg", "add", "lt".
 [[nodiscard]] std::string_view name_of(UnaryOp op);
 [[nodiscard]] std::string_view name_of(BinaryOp op);
+/// Random numbers by key, functions of i64.
+[[nodiscard]] constexpr bool is_keyed(BinaryOp op) { return op >= BinaryOp::kKeyedBits && op <= BinaryOp::kKeyedBelow; }
 /// Functions that a library computes, several times as expensive as arithmetic.
 [[nodiscard]] constexpr bool is_library_function(UnaryOp op) {
   return (op >= UnaryOp::kExp && op <= UnaryOp::kDigamma) || op == UnaryOp::kSigmoid;
 }
 [[nodiscard]] constexpr bool is_library_function(BinaryOp op) {
-  return op == BinaryOp::kAtan2 || op == BinaryOp::kHypot;
+  return op == BinaryOp::kAtan2 || op == BinaryOp::kHypot || is_keyed(op);
 }
 /// floor, ceil, trunc and round: the identity on integers.
 [[nodiscard]] constexpr bool is_rounding(UnaryOp op) { return op >= UnaryOp::kFloor && op <= UnaryOp::kRound; }
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
+/// kEdge, kReflect and kSymmetric.
+[[nodiscard]] constexpr bool is_boundary(BinaryOp op) { return op >= BinaryOp::kEdge; }
 /// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
 /// first.
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {

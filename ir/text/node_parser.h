@@ -325,8 +325,10 @@ class NodeParser : protected ExprParser {
       return Gradient{loss, value_list("(", ")")};
     }
     if (name == "output") {
-      std::string output_name = cursor_.string();
-      return Output{std::move(output_name), value()};
+      Output output{cursor_.string(), value()};
+      if (cursor_.accept("record")) output.record = value();
+      output.begins = cursor_.accept("begins");
+      return output;
     }
     cursor_.fail("no node is called `" + name + "`");
   }

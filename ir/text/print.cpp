@@ -299,7 +299,10 @@ class ProgramPrinter {
                             c.relation == Check::Relation::kEqual ? "==" : "<=", extent_text(c.right), guard,
                             quoted(c.message)));
         },
-        [&](const Output& o) { plain(fmt::format("output {} {}", quoted(o.name), value_text(o.value))); },
+        [&](const Output& o) {
+          plain(fmt::format("output {} {}{}{}", quoted(o.name), value_text(o.value),
+                            o.record ? " record " + value_text(*o.record) : "", o.begins ? " begins" : ""));
+        },
         [&](const Gradient& g) {
           plain(fmt::format("gradient {} ({})", value_text(g.loss), joined(g.wrt, value_text)));
         });
@@ -332,12 +335,13 @@ std::string print(const Program& /*program*/, const Expr& e, const std::vector<s
   return ExprPrinter(labels).text(e);
 }
 
-std::string declared_type(const Program& program, const Type& type) {
+std::string declared_type(const Program& program, const Type& type, bool series) {
   std::string dimensions;
   for (std::size_t d = 0; d < type.rank(); ++d) {
-    dimensions +=
-        std::string(d == 0 ? "" : ", ") + (type.format.is_sparse(d) ? "sparse " : "") +
-        type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
+    dimensions += std::string(d == 0 ? "" : ", ") + (type.format.is_sparse(d) ? "sparse " : "") +
+                  (series && d == 0 ? "r" : type.shape[d].to_string([&](ValueId v) {
+                    return program.info(v).name.empty() ? "?" : program.info(v).name;
+                  }));
   }
   return std::string(name_of(type.scalar)) + (dimensions.empty() ? "" : "[" + dimensions + "]");
 }

@@ -24,7 +24,7 @@ namespace tdsl::ir {
 /// The node's lines, indented by 2 * `depth` blanks.
 [[nodiscard]] std::string print(const Program& program, const Node& node, std::size_t depth);
 /// `f64[n, sparse m]`, as in a declaration; `?` for unnamed extents.
-[[nodiscard]] std::string declared_type(const Program& program, const Type& type);
+[[nodiscard]] std::string declared_type(const Program& program, const Type& type, bool series = false);
 /// The text in quotes, escaped.
 [[nodiscard]] std::string quoted(const std::string& text);
 /// Parses the text form. Throws std::runtime_error("line:column: message").

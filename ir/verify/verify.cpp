@@ -183,8 +183,7 @@ class Verifier {
         },
         [&](const Output& o) {
           no_result(n);
-          require(scopes_.size() == 1, "stands inside a loop or branch");
-          require(outputs_.insert(o.name).second, "`" + o.name + "` is an output already");
+          output(o);
         },
         [&](const Gradient& g) { gradient(n, g); });
     carried(n);
@@ -332,6 +331,22 @@ class Verifier {
             "the reduction's type is not that of its operands");
   }
 
+  void output(const Output& o) {
+    if (!o.record) {
+      require(scopes_.size() == 1, "stands inside a loop or branch");
+      require(outputs_.emplace(o.name, o.begins ? std::optional(o.value) : std::nullopt).second,
+              "`" + o.name + "` is an output already");
+      require(!o.begins || program_.type(o.value).rank() > 0, "a series begins with a tensor of no records");
+      return;
+    }
+    require(is_scalar(*o.record, Scalar::kI64), "the number of a record is not an i64 scalar");
+    const auto begun = outputs_.find(o.name);
+    if (begun == outputs_.end() || !begun->second) return require(false, "the series `" + o.name + "` has not begun");
+    const Type& all = program_.type(*begun->second);
+    const Type& one = program_.type(o.value);
+    require(all.scalar == one.scalar && all.rank() == one.rank() + 1, "a record has the type of its series");
+  }
+
   void gradient(const Node& n, const Gradient& g) {
     require(gradients_ == Gradients::kAllowed, "stands in a program whose derivatives should have been expanded");
     require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_real(program_.type(g.loss).scalar),
@@ -422,7 +437,7 @@ class Verifier {
   Gradients gradients_;
   std::vector<bool> defined_;
   std::vector<std::set<ValueId>> scopes_;
-  std::set<std::string> outputs_;
+  std::map<std::string, std::optional<ValueId>> outputs_;  ///< a series: the value with which it begins
   std::vector<std::string> problems_;
   std::string where_;
 };

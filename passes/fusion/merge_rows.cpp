@@ -305,7 +305,7 @@ class RowMerging : public RegionRewriter {
   [[nodiscard]] std::optional<std::set<std::size_t>> order(const Region& region, const Parts& nest) const {
     std::map<std::size_t, std::optional<ValueId>> results;
     for (const auto& [k, part] : nest) results[k] = closes(part) ? std::optional(part.value) : std::nullopt;
-    return nodes_behind(region, mentioned_, results);
+    return nodes_behind(program_, region, mentioned_, results);
   }
 
   // --- The nest

@@ -60,6 +60,16 @@ bool multiplies(const Compute& c, const SharedLabels& shared) {
                                         : c.out.size() > shared.size() && mixes(c, c.bodies[0], shared);
 }
 
+/// True if the node has effects or may stop the run: such nodes keep their order.
+bool is_ordered(const Program& program, const Node& node) {
+  if (is_effect(node)) return true;
+  if (const auto* c = std::get_if<Compute>(&node.op)) return can_fail(program, *c);
+  if (std::holds_alternative<Routine>(node.op) || std::holds_alternative<While>(node.op)) return true;
+  return std::ranges::any_of(regions_in(node), [&](const Region* r) {
+    return std::ranges::any_of(r->nodes, [&](const Node& inner) { return is_ordered(program, inner); });
+  });
+}
+
 }  // namespace
 
 std::int32_t label_count(const Compute& c) { return static_cast<std::int32_t>(c.out.size() + c.reduce.size()); }
@@ -139,28 +149,29 @@ bool replaced_between(const std::set<ValueId>& read, const Region& region, std::
   return false;
 }
 
-std::optional<std::set<std::size_t>> nodes_behind(const Region& region, const std::vector<std::set<ValueId>>& mentioned,
+std::optional<std::set<std::size_t>> nodes_behind(const Program& program, const Region& region,
+                                                  const std::vector<std::set<ValueId>>& mentioned,
                                                   const std::map<std::size_t, std::optional<ValueId>>& nest) {
   const std::size_t first = nest.begin()->first, last = nest.rbegin()->first;
   std::set<std::size_t> behind;
   std::set<ValueId> later, read;
-  bool effects = false;
+  bool acts = false;  // a node behind the nest has effects
   for (std::size_t k = first; k <= last; ++k) {
     const Node& node = region.nodes[k];
     const auto member = nest.find(k);
-    const bool needs = std::ranges::any_of(later, [&](ValueId v) { return mentioned[k].contains(v); });
+    const bool needs = std::ranges::any_of(later, [&](ValueId v) { return mentioned[k].contains(v); }) ||
+                       (acts && member == nest.end() && is_ordered(program, node));
     if (member != nest.end()) {
       if (needs) return std::nullopt;
       if (member->second) later.insert(*member->second);
     } else {
-      effects = effects || is_effect(node);
       if (!needs) continue;
       behind.insert(k);
+      acts = acts || is_ordered(program, node);
       later.insert(node.results.begin(), node.results.end());
     }
     read.insert(mentioned[k].begin(), mentioned[k].end());
   }
-  if (!behind.empty() && effects) return std::nullopt;
   for (std::size_t k = first; k < last; ++k) {
     if (!nest.contains(k) && replaced_between(read, region, k, k + 1)) return std::nullopt;
   }

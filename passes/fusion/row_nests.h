@@ -39,11 +39,12 @@ using SharedLabels = std::vector<std::int32_t>;
 /// tensor's lifetime.
 [[nodiscard]] bool replaced_between(const std::set<ir::ValueId>& read, const ir::Region& region, std::size_t first,
                                     std::size_t last);
-/// The nodes between those of a nest that depend on its results and so must run after it; nullopt if no such order
+/// The nodes between those of a nest that must run after it: those that depend on its results, and behind the first of
+/// them with effects or that may stop the run, such as an output, all other such nodes. nullopt if no such order
 /// exists. `nest`: by position in the region, the result that a node contributes, if any; `mentioned`: by position, all
 /// values that a node mentions.
 [[nodiscard]] std::optional<std::set<std::size_t>> nodes_behind(
-    const ir::Region& region, const std::vector<std::set<ir::ValueId>>& mentioned,
+    const ir::Program& program, const ir::Region& region, const std::vector<std::set<ir::ValueId>>& mentioned,
     const std::map<std::size_t, std::optional<ir::ValueId>>& nest);
 /// The region with `made` in place of the nodes of the nest, and the nodes in `behind` after it.
 template <class Nest>

@@ -223,7 +223,7 @@ class StoredNests : public RegionRewriter {
 
   [[nodiscard]] bool is_valid(const Region& region, const Nest& nest, std::size_t seed) const {
     return driver_of(region, nest) && matrices_in(region, nest) <= kMostMatrices && computes_once(region, nest) &&
-           nodes_behind(region, mentioned_, results_of(region, nest, seed)).has_value() &&
+           nodes_behind(program_, region, mentioned_, results_of(region, nest, seed)).has_value() &&
            std::ranges::all_of(nest, [&](const auto& m) {
              return !m.second.closes || type_at(region, m.first) == type_at(region, seed);
            });
@@ -307,7 +307,7 @@ class StoredNests : public RegionRewriter {
     const std::set<ValueId> inside = elements_in(region, nest);
     const std::map<std::size_t, int> levels = levels_of(region, nest);
     const auto results = results_of(region, nest, seed);
-    const std::set<std::size_t> behind = *nodes_behind(region, mentioned_, results);
+    const std::set<std::size_t> behind = *nodes_behind(program_, region, mentioned_, results);
     std::vector<std::size_t> order;
     for (const auto& [k, role] : nest) order.push_back(k);
     // Passes over the elements of a row follow each other.

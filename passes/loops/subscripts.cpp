@@ -175,9 +175,12 @@ std::optional<Subscripts::Hull> Subscripts::hull_of(const Extent& polynomial) co
 Expr Subscripts::settled(const Expr& e) const {
   return rewrite(e, [&](const Expr& x) {
     const auto* b = std::get_if<Binary>(&x->op);
-    const bool divides =
-        b != nullptr && x->type == Scalar::kI64 && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem);
-    return divides ? settled(x, *b) : x;
+    if (b == nullptr || x->type != Scalar::kI64) return x;
+    if (b->op == BinaryOp::kMod || is_boundary(b->op)) {
+      const auto size = size_of(b->right);
+      return size && inside(b->left, *size) ? b->left : x;
+    }
+    return b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem ? settled(x, *b) : x;
   });
 }
 

@@ -19,7 +19,8 @@ class Subscripts {
   /// `labels` by number; must outlive this object.
   Subscripts(const ir::Type& tensor, const std::vector<const ir::Label*>& labels);
 
-  /// The expression with quotients and remainders simplified where the ranges determine them.
+  /// The expression with quotients and remainders simplified where the ranges determine them, and without `mod` and
+  /// `edge(…)` of positions that lie in the dimension.
   [[nodiscard]] ir::Expr settled(const ir::Expr& e) const;
   /// True if 0 <= e < extent is provable, without dividing by 0 in `e`.
   [[nodiscard]] bool inside(const ir::Expr& e, const ir::Extent& extent) const;

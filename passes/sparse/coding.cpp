@@ -7,8 +7,9 @@
 //
 // if operations that run once per distinct value (ir/analysis/by_value.h) read it twice or in a loop, since coding
 // takes several times as long as reading an element; and if no others read it but those that visit it row by row, at
-// most half as often: these decode the rows. Whether the columns of a block are coded depends on its content
-// (runtime/sparse/coded.h).
+// most half as often: these decode the rows. Operators that share a walk are one operation, which runs once per
+// distinct value if each of them does (codegen/loops/fused_walks.cpp); blocks without codes are walked once. Whether
+// the columns of a block are coded depends on its content (runtime/sparse/coded.h).
 //
 // Precondition: `Compute::iteration` is set (iteration.cpp). Postcondition: only input matrices are coded.
 
@@ -16,7 +17,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "ir/analysis/by_value.h"
 #include "ir/graph/computes.h"
@@ -56,27 +59,67 @@ struct Readers {
   std::optional<SourceRange> other;  ///< the first one of another kind
 };
 
-Readers readers_of(const Program& program, ValueId v) {
-  Readers readers;
-  const auto type = [&](ValueId value) -> const Type& { return program.type(value); };
-  for_each_node(program.body, [&](const Node& n) {
-    const auto mentions = [&](const std::vector<ValueId>& values) { return std::ranges::count(values, v) > 0; };
-    const bool yields = std::ranges::any_of(regions_in(n), [&](const Region* r) { return mentions(r->yields); });
-    const auto* c = std::get_if<Compute>(&n.op);
-    if (yields || ((c == nullptr || !c->iteration) && mentions(operands_of(program, n)))) readers.other = n.range;
-  });
-  for_each_operation(program.body.nodes, 0, [&](const Node& n, const Compute& c, int loops) {
-    if (!values_read(c).contains(v) && c.base != v) return;
-    const int times = loops > 0 ? 2 : 1;
-    if (by_value(c, type) != ByValue::kNone)
-      readers.by_value += times;
-    else if (visits_by_rows(c, v) && c.base != v)
-      readers.by_rows += times;
+class ReaderCount {
+ public:
+  ReaderCount(const Program& program, ValueId v) : program_(program), v_(v) {}
+
+  Readers run() {
+    for_each_node(program_.body, [&](const Node& n) {
+      const auto mentions = [&](const std::vector<ValueId>& values) { return std::ranges::count(values, v_) > 0; };
+      const bool yields = std::ranges::any_of(regions_in(n), [&](const Region* r) { return mentions(r->yields); });
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (yields || ((c == nullptr || !c->iteration) && mentions(operands_of(program_, n)))) readers_.other = n.range;
+    });
+    visit(program_.body.nodes, 1);
+    return readers_;
+  }
+
+ private:
+  void visit(const std::vector<Node>& nodes, int times) {
+    for (const Node& n : nodes) {
+      if (std::holds_alternative<Compute>(n.op)) count({n}, n.range, times);
+      if (const auto* f = std::get_if<Fused>(&n.op)) count(f->body.nodes, n.range, times);
+      if (!holds_operations(n)) continue;
+      const bool loop = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op);
+      for (const Region* inner : regions_in(n)) visit(inner->nodes, loop ? 2 : times);
+    }
+  }
+  /// The Computes of one operation.
+  void count(const std::vector<Node>& members, const SourceRange& range, int times) {
+    const auto type = [&](ValueId value) -> const Type& { return program_.type(value); };
+    bool reads = false, once_per_value = true, by_rows = true;
+    for (const Node& n : members) {
+      const auto& c = std::get<Compute>(n.op);
+      const bool here = values_read(c).contains(v_) || c.base == v_;
+      reads = reads || here;
+      once_per_value = once_per_value && (!c.iteration || by_value(c, type) != ByValue::kNone);
+      by_rows = by_rows && (!here || (visits_by_rows(c, v_) && c.base != v_));
+    }
+    if (!reads) return;
+    by_rows = by_rows && (members.size() == 1 || walks_alone(members));
+    if (once_per_value)
+      readers_.by_value += times;
+    else if (by_rows)
+      readers_.by_rows += times;
     else
-      readers.other = n.range;
-  });
-  return readers;
-}
+      readers_.other = range;
+  }
+
+  /// True if the members of a nest visit no other matrix together with this one.
+  [[nodiscard]] bool walks_alone(const std::vector<Node>& members) const {
+    std::set<ValueId> inside{v_};
+    for (const Node& n : members) inside.insert(n.results.begin(), n.results.end());
+    return std::ranges::all_of(members, [&](const Node& n) {
+      const auto& c = std::get<Compute>(n.op);
+      return !c.iteration || std::ranges::all_of(c.iteration->operands,
+                                                 [&](const StoredOperand& o) { return inside.contains(o.tensor); });
+    });
+  }
+
+  const Program& program_;
+  ValueId v_;
+  Readers readers_;
+};
 
 bool may_be_coded(const Type& type) { return type.rank() == 2 && type.is_compressed() && type.scalar != Scalar::kBool; }
 
@@ -87,7 +130,7 @@ Program coding(const Program& original, PassContext& context) {
   for (const Node& n : original.body.nodes) {
     if (!std::holds_alternative<Input>(n.op) || !may_be_coded(original.type(n.results[0]))) continue;
     const ValueId v = n.results[0];
-    const Readers readers = readers_of(original, v);
+    const Readers readers = ReaderCount(original, v).run();
     if (readers.by_value == 0) continue;
     const std::string name = quoted(original, v, "this value");
     if (readers.other) {

@@ -8,7 +8,8 @@
 //       where ne(%1[i, j], 0.0)
 //     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 //
-// All readers iterate over the same matrix and read the sampled one at its row and column. Where that matrix is 0,
+// All readers iterate over the same matrix and read the sampled one at its row and column; one that all of them read
+// transposed is computed with rows and columns exchanged (exchanged.h). Where the iterated matrix is 0,
 // their values are 0 whatever they read, so the 0 found there is harmless. After `absence` types no longer affect
 // values, so the type may change.
 //
@@ -23,8 +24,11 @@
 #include <vector>
 
 #include "ir/analysis/iteration_rules.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/exchanged.h"
 #include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -48,8 +52,51 @@ class Sampling : public RegionRewriter {
     rewrite_inside(region);
     // Backwards: values that only a sampled node reads can be sampled too.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
-      if (const auto readers = readers_of(region, k)) sample(region, k, *readers);
+      if (const auto readers = readers_of(region, k))
+        sample(region, k, *readers);
+      else if (is_read_transposed(region, k))
+        sample_exchanged(region, k);
     }
+  }
+
+  /// True for a dense matrix M if its readers read M[j, i] together with an element A[i, j] of a compressed matrix.
+  [[nodiscard]] bool is_read_transposed(const Region& region, std::size_t k) const {
+    const auto* c = std::get_if<Compute>(&region.nodes[k].op);
+    if (c == nullptr || c->out.size() != 2 || c->bodies.size() != 1 || !c->left.empty() || c->base ||
+        !is_dense_matrix(region.nodes[k].results[0]))
+      return false;
+    const ValueId v = region.nodes[k].results[0];
+    int count = 0;
+    for (std::size_t r = k + 1; r < region.nodes.size(); ++r) {
+      const auto* reader = std::get_if<Compute>(&region.nodes[r].op);
+      if (reader == nullptr || !values_read(*reader).contains(v)) continue;
+      if (!reads_transposed(*reader, v)) return false;
+      ++count;
+    }
+    return count > 0 && use_counts_[static_cast<std::size_t>(v.id)] == count;
+  }
+  [[nodiscard]] bool reads_transposed(const Compute& c, ValueId v) const {
+    std::vector<std::pair<std::int32_t, std::int32_t>> stored, exchanged;
+    for_each_read(c, [&](const Read& r) {
+      if (r.subscripts.size() != 2) return;
+      const std::int32_t row = bare_label(r.subscripts[0]), column = bare_label(r.subscripts[1]);
+      if (r.tensor == v)
+        exchanged.emplace_back(column, row);
+      else if (program_.type(r.tensor).is_compressed())
+        stored.emplace_back(row, column);
+    });
+    return std::ranges::all_of(exchanged, [&](const auto& at) {
+      return at.first >= 0 && at.second >= 0 && std::ranges::count(stored, at) > 0;
+    });
+  }
+  void sample_exchanged(Region& region, std::size_t k) {
+    const ValueId v = region.nodes[k].results[0];
+    exchange_dimensions(program_, region, k);
+    const auto readers = readers_of(region, k);
+    if (readers && sample(region, k, *readers))
+      name_exchanged(program_, v);
+    else
+      exchange_dimensions(program_, region, k);
   }
 
   /// The readers of the node's value if it is a dense matrix or a product of compressed ones, and all of them iterate
@@ -98,12 +145,12 @@ class Sampling : public RegionRewriter {
   }
 
   /// Adds the guard and moves the node in front of its first reader: the iterated matrix may be defined behind the
-  /// node.
-  void sample(Region& region, std::size_t k, const Readers& readers) {
+  /// node. False: it stays as it is.
+  bool sample(Region& region, std::size_t k, const Readers& readers) {
     const Type& walked = program_.type(readers.walked);
     if (const auto before = sparse_iteration(program_, std::get<Compute>(region.nodes[k].op), true);
         before && is_masked(*before, readers.walked))
-      return;
+      return false;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
     const Expr element = read(walked.scalar, readers.walked, {index_ref(0), index_ref(1)});
     sampled.guard = conjunction_of(is_present(element), sampled.guard);
@@ -112,7 +159,7 @@ class Sampling : public RegionRewriter {
     if (!iteration || !(product ? is_masked(*iteration, readers.walked)
                                 : iteration->result == SparseIteration::Result::kOrdered &&
                                       iteration->driver().tensor == readers.walked))
-      return;
+      return false;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);
     if (!product) program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)].type.format = walked.format;
@@ -121,6 +168,7 @@ class Sampling : public RegionRewriter {
     const auto begin = region.nodes.begin();
     std::rotate(begin + static_cast<std::ptrdiff_t>(k), begin + static_cast<std::ptrdiff_t>(k) + 1,
                 begin + static_cast<std::ptrdiff_t>(readers.first));
+    return true;
   }
 
   /// True if the product's rows are accumulated where the mask has elements, and the iteration still covers all of its

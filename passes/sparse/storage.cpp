@@ -8,7 +8,8 @@
 // These are inputs, and results computed from stored elements of compressed operands, if at least one operation
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
 // a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone, and one that reads single elements, `A[i,
-// i]`, read a vector of these (rearranged_reads.h). Reductions to which absent elements contribute are split first
+// i]`, read a vector of these (rearranged_reads.h). Matrices whose sparse operands are read transposed are computed in
+// the order of these (exchanged.h). Reductions to which absent elements contribute are split first
 // (background.cpp, stored_optima.h). Stores at computed positions are assembled (assemblies.h). Values that no
 // operation produces compressed, a product of dense matrices, get a compressed copy if two operations iterate over it,
 // or one in a loop that does not compute the value; a single operation reads all of it for less than the cost of a
@@ -37,8 +38,10 @@
 #include "passes/passes.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/assemblies.h"
+#include "passes/sparse/exchanged.h"
 #include "passes/sparse/iteration.h"
 #include "passes/sparse/rearranged_reads.h"
+#include "passes/sparse/sampled_parts.h"
 #include "passes/sparse/storage_choice.h"
 #include "passes/sparse/stored_optima.h"
 
@@ -212,7 +215,8 @@ constexpr std::string_view kStoredDense = " is stored dense: ";
 }  // namespace
 
 Program storage(const Program& original, PassContext& context) {
-  const auto [program, compressed, dense] = with_assemblies(background(with_optima(original, context), context));
+  const Program ordered = exchanged_maps(sampled_parts(original, context), context);
+  const auto [program, compressed, dense] = with_assemblies(background(with_optima(ordered, context), context));
   for (const auto& [v, operations] : compressed)
     context.applied(program.info(v).range,
                     fmt::format("{} is compressed: {} go{} over its stored elements", quoted(program, v, "this value"),

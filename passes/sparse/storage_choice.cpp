@@ -90,10 +90,10 @@ class Chooser {
     join_carried(lost);
     lose_unused(lost, [&](ValueId v) { return at_points.contains(v); });
     choice_.compressed = without_files;
-    for (const Node& n : program_.body.nodes) {
+    for_each_node(program_.body, [&](const Node& n) {
       const auto* written = std::get_if<Output>(&n.op);
       if (written != nullptr && program_.type(written->value).is_compressed()) ++choice_.compressed[written->value];
-    }
+    });
     join_carried(lost);
     lose_unused(lost, [](ValueId) { return true; });
     for (auto& [v, reason] : lost) {

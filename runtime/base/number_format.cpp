@@ -91,4 +91,13 @@ std::string format_type(ElementType type, std::span<const std::int64_t> shape) {
   return text + (shape.empty() ? "" : "]");
 }
 
+std::string series_summary(std::string_view name, ElementType type, std::int64_t records,
+                           std::span<const std::int64_t> shape, std::string_view last) {
+  std::string text = std::string(name) + ": " + std::string(element_name(type)) + "[r=" + std::to_string(records);
+  for (const std::int64_t extent : shape) text += ", " + std::to_string(extent);
+  text += "]";
+  const std::size_t value = shape.empty() ? last.find(" = ") : last.find('\n');
+  return value == std::string_view::npos ? text : text + std::string(last.substr(value));
+}
+
 }  // namespace tdsl::rt

@@ -31,4 +31,9 @@ template <Element T>
 [[nodiscard]] std::string format_summary(std::string_view name, std::span<const std::int64_t> shape,
                                          std::span<const T> elements);
 
+/// The summary of a series: `NAME: f64[r=12, 4, 5]` and the last record. `last`: format_summary of that record; empty
+/// if there is none.
+[[nodiscard]] std::string series_summary(std::string_view name, ElementType type, std::int64_t records,
+                                         std::span<const std::int64_t> shape, std::string_view last);
+
 }  // namespace tdsl::rt

@@ -10,7 +10,7 @@ namespace tdsl::rt::checkpoint {
 
 namespace {
 
-constexpr std::string_view kFormat = "tdsl-checkpoint ", kVersion = "5";
+constexpr std::string_view kFormat = "tdsl-checkpoint ", kVersion = "6";
 
 std::uint64_t sum_of(std::string_view text) { return checksum(std::as_bytes(std::span(text))); }
 
@@ -114,6 +114,10 @@ void spell_manifest(Text& text, Whole& m) {
   text.word("memory").number(m.memory).word("seconds").real(m.seconds);
   text.word("predicted").real(m.predicted).word("done").real(m.done).line();
   spell(text, m.path);
+  text.word("series");
+  list(
+      text, m.series, [&](auto& series) { text.string(series.name).number(series.records).string(series.text).line(); },
+      true);
   text.word("tensors");
   list(
       text, m.tensors, [&](auto& tensor) { spell_tensor(text, tensor); }, true);
@@ -131,6 +135,11 @@ void spell_manifest(Text& text, Whole& m) {
 const LiveTensor* Manifest::find(plan::TensorId id) const {
   const auto found = std::ranges::find(tensors, id, [](const LiveTensor& t) { return t.known.desc.id; });
   return found == tensors.end() ? nullptr : &*found;
+}
+
+const SavedSeries* Manifest::find_series(std::string_view name) const {
+  const auto found = std::ranges::find(series, name, &SavedSeries::name);
+  return found == series.end() ? nullptr : &*found;
 }
 
 const std::vector<FileSeal>& Manifest::files_of(std::int64_t base) const {

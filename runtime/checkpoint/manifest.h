@@ -38,6 +38,13 @@ struct Base {
   std::vector<FileSeal> files;  ///< by rank of the run that wrote it
 };
 
+/// A series that has begun: its complete records are in its file, or the last one is here as text.
+struct SavedSeries {
+  std::string name;
+  std::int64_t records = 0;
+  std::string text{};
+};
+
 /// All data of a checkpoint except its blocks.
 struct Manifest {
   std::int64_t number = 0;
@@ -50,11 +57,13 @@ struct Manifest {
   double predicted = 0;     ///< predicted seconds of the whole run, on rank 0; 0: not predicted
   double done = 0;
   record::Path path;
+  std::vector<SavedSeries> series;
   std::vector<LiveTensor> tensors;
   std::vector<FileSeal> files;  ///< by rank
   std::vector<Base> bases;      ///< referred to by tensors
 
   [[nodiscard]] const LiveTensor* find(plan::TensorId id) const;
+  [[nodiscard]] const SavedSeries* find_series(std::string_view name) const;
   /// Files of a base, or with 0 of the checkpoint itself.
   [[nodiscard]] const std::vector<FileSeal>& files_of(std::int64_t base) const;
 };

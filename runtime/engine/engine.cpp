@@ -129,6 +129,7 @@ const std::byte* Engine::block_data(plan::TensorId tensor, plan::Index block) co
 void Engine::finish() {
   State& s = *state_;
   wait_all();
+  s.work_until([&s] { return s.context.me != 0 || s.notices.settled(); });
   if (s.context.single()) return s.work_until([&s] { return s.disk.empty(); });
   s.workers.waits_for = "the other ranks, at the end";
   {

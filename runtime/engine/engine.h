@@ -139,6 +139,11 @@ class Engine {
   using Outgoing = std::function<bool(int& target, std::vector<std::byte>& bytes)>;
   using Received = std::vector<std::vector<std::vector<std::byte>>>;
   [[nodiscard]] Received exchange(const Outgoing& next);
+  /// On rank 0: `action` is called once all ranks together have noted `amount` under the number, by the thread that
+  /// notes or receives the last of it; finish() waits for this.
+  void expect_notes(plan::Index number, plan::Index amount, std::function<void()> action);
+  /// Called by a kernel: an amount of work that it has done.
+  void note(plan::Index number, plan::Index amount);
   /// The program has reached a boundary (on every rank), with this rank's wish. Returns the action of all ranks.
   [[nodiscard]] Wish at_boundary(Wish mine);
   /// wait_all on every rank; afterwards no request can arrive.

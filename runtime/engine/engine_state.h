@@ -11,6 +11,7 @@
 #include "runtime/engine/messages/boundary_messages.h"
 #include "runtime/engine/messages/exchange.h"
 #include "runtime/engine/messages/fetches.h"
+#include "runtime/engine/messages/notices.h"
 #include "runtime/engine/tasks/admission.h"
 #include "runtime/engine/tasks/call.h"
 #include "runtime/engine/tasks/operations.h"
@@ -70,6 +71,7 @@ struct Engine::State {
   void take_message(const ControlMessage& message);
   void take_pack(const ControlMessage& message);
   void arrive(RemotePiece& piece);
+  void call_due(const std::vector<Notices::Action>& due);
 
   // workers.cpp: threads.
   template <class Done>
@@ -100,6 +102,7 @@ struct Engine::State {
   KernelCalls calls{context, footprint, profile,
                     [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }};
   Exchanges exchanges{context, outbox};
+  Notices notices{context, outbox};
   Boundaries boundaries{context.me, context.world.size()};
   Watching watching{context, outbox};
   Workers workers;

@@ -175,7 +175,7 @@ bool Engine::State::poll_once(Transport& access) {
   // A message that throws drops the messages after it; failures and verdicts must not be among them.
   std::ranges::stable_partition(
       messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
-  const Lock lock(context.mutex);
+  Lock lock(context.mutex);
   for (const Posting& posting : postings) {
     const auto* const pack = std::get_if<PostPack>(&posting);
     if (pack == nullptr) continue;
@@ -186,6 +186,9 @@ bool Engine::State::poll_once(Transport& access) {
   for (const ControlMessage& message : messages) take_message(message);
   admit();
   ready.wake_all();
+  const std::vector<Notices::Action> due = notices.take_due();
+  lock.unlock();
+  call_due(due);
   return true;
 }
 
@@ -247,6 +250,7 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kExchange: return exchanges.take_message(message);
     case wire::kShare: return exchanges.take_shared(message);
     case wire::kBoundary: return send_boundary(outbox, boundaries.take(decode_boundary(message)));
+    case wire::kNotice: return notices.take_message(message);
     case wire::kPulse: return watching.take_pulse(message);
     case wire::kAsk: return watching.take_ask(status(), message);
     case wire::kStatus: return watching.take_status(message);
@@ -254,6 +258,14 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kAbort: return failure.take(message);
     default: TDSL_CHECK(false, "a control message has a known tag");
   }
+}
+
+void Engine::State::call_due(const std::vector<Notices::Action>& due) {
+  if (due.empty()) return;
+  for (const Notices::Action& action : due) action();
+  const Lock lock(context.mutex);
+  notices.called(due.size());
+  ready.wake_all();
 }
 
 }  // namespace tdsl::rt

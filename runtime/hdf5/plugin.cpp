@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -47,6 +48,14 @@ std::vector<std::string> names_in(const Identifier& file) {
   return names;
 }
 
+/// All groups of the path must exist before their members are queried.
+bool has_links(const Identifier& file, const std::string& name) {
+  for (std::size_t end = name.find('/', 1); end != std::string::npos; end = name.find('/', end + 1)) {
+    if (H5Lexists(file, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+  }
+  return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0;
+}
+
 std::string among(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   std::string text;
@@ -82,7 +91,7 @@ class Dataset final : public Hdf5Dataset {
  public:
   Dataset(const std::string& file, const std::string& name)
       : file_(checked(H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), H5Fclose)) {
-    if (has_links(name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0)
+    if (has_links(file_, name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0)
       dataset_ = Identifier(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
     if (!dataset_)
       throw std::runtime_error("there is no dataset `" + name + "` in the file; " + among(names_in(file_)));
@@ -122,14 +131,6 @@ class Dataset final : public Hdf5Dataset {
   }
 
  private:
-  /// All groups of the path must exist before their members are queried.
-  [[nodiscard]] bool has_links(const std::string& name) const {
-    for (std::size_t end = name.find('/', 1); end != std::string::npos; end = name.find('/', end + 1)) {
-      if (H5Lexists(file_, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
-    }
-    return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
-  }
-
   void describe() {
     const Identifier type = checked(H5Dget_type(dataset_), H5Tclose);
     const StoredType stored = stored_type(type);
@@ -192,6 +193,7 @@ class Dataset final : public Hdf5Dataset {
       hsize_t size = 0;
       check(H5Dget_chunk_info(dataset_, space, k, first.data(), &skipped, &offset, &size));
       if (offset == HADDR_UNDEF || size != static_cast<hsize_t>(bytes)) continue;
+      if (first[0] >= static_cast<hsize_t>(layout_.shape[0])) continue;  // of an incomplete record
       std::int64_t number = 0;
       for (std::size_t d = 0; d < first.size(); ++d) {
         number = number * ((layout_.shape[d] + layout_.chunk[d] - 1) / layout_.chunk[d]) +
@@ -228,20 +230,10 @@ class Plugin final : public Hdf5Plugin {
   std::int64_t create(const std::string& file, bool first, const std::string& dataset, char kind, int bytes,
                       std::span<const std::int64_t> shape) const override {
     const std::scoped_lock lock(library());
-    constexpr hsize_t kLarge = 65536, kPage = 4096;
-    const Identifier access = file_access();
-    check(H5Pset_alignment(access, kLarge, kPage));
-    const Identifier open = checked(first ? H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                                          : H5Fopen(file.c_str(), H5F_ACC_RDWR, access),
-                                    H5Fclose);
-    const Identifier links = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-    check(H5Pset_create_intermediate_group(links, 1));
-    check(H5Pset_char_encoding(links, H5T_CSET_UTF8));
-    const Identifier creation = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const Identifier open = opened_for_writing(file, first);
+    const Identifier links = new_links();
+    const Identifier creation = new_dataset();
     check(H5Pset_layout(creation, H5D_CONTIGUOUS));
-    check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
-    check(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
-    check(H5Pset_obj_track_times(creation, false));  // for reproducible bytes
     const std::vector<hsize_t> extents = sizes(shape);
     const Identifier space =
         checked(shape.empty() ? H5Screate(H5S_SCALAR)
@@ -257,6 +249,132 @@ class Plugin final : public Hdf5Plugin {
       throw std::runtime_error("the library has not said where the elements are");
     return 0;
   }
+
+  Hdf5Series create_series(const std::string& file, bool first, const std::string& dataset, char kind, int bytes,
+                           std::span<const std::int64_t> shape, std::span<const std::int64_t> chunk) const override {
+    const std::scoped_lock lock(library());
+    Allocated allocated;
+    {
+      const Identifier open = opened_for_writing(file, first);
+      const Identifier links = new_links();
+      const Identifier creation = new_dataset();
+      check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), sizes(chunk).data()));
+      const std::vector<hsize_t> extents = sizes(shape);
+      std::vector<hsize_t> most = extents;
+      most.front() = H5S_UNLIMITED;
+      const Identifier space =
+          checked(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), most.data()), H5Sclose);
+      const Identifier type = written_type(kind, bytes);
+      // A run that resumes from a checkpoint before the series began finds that of the earlier run.
+      if (!first && has_links(open, dataset)) check(H5Ldelete(open, dataset.c_str(), H5P_DEFAULT));
+      const Identifier made =
+          checked(H5Dcreate2(open, dataset.c_str(), type, space, links, creation, H5P_DEFAULT), H5Dclose);
+      check(H5Fflush(open, H5F_SCOPE_GLOBAL));
+      allocated = allocated_in(made, 0);
+    }
+    return located(file, std::move(allocated));
+  }
+
+  Hdf5Series resize_series(const std::string& file, const std::string& dataset, std::int64_t records, std::int64_t room,
+                           std::int64_t from) const override {
+    const std::scoped_lock lock(library());
+    Allocated allocated;
+    {
+      const Identifier open = opened_for_writing(file, false);
+      const Identifier grown = checked(H5Dopen2(open, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+      for (const std::int64_t extent : {records, room}) {
+        if (extent < 0) continue;
+        std::vector<hsize_t> extents = sizes(shape_of(checked(H5Dget_space(grown), H5Sclose)));
+        extents.at(0) = static_cast<hsize_t>(extent);
+        check(H5Dset_extent(grown, extents.data()));
+      }
+      check(H5Fflush(open, H5F_SCOPE_GLOBAL));
+      allocated = allocated_in(grown, from);
+    }
+    return located(file, std::move(allocated));
+  }
+
+ private:
+  static Identifier opened_for_writing(const std::string& file, bool first) {
+    constexpr hsize_t kLarge = 65536, kPage = 4096;
+    const Identifier access = file_access();
+    check(H5Pset_alignment(access, kLarge, kPage));
+    check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST));  // headers without checksums
+    return checked(first ? H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                         : H5Fopen(file.c_str(), H5F_ACC_RDWR, access),
+                   H5Fclose);
+  }
+  static Identifier new_links() {
+    Identifier links = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+    check(H5Pset_create_intermediate_group(links, 1));
+    check(H5Pset_char_encoding(links, H5T_CSET_UTF8));
+    return links;
+  }
+  /// Space is allocated at once and never filled.
+  static Identifier new_dataset() {
+    Identifier creation = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
+    check(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
+    check(H5Pset_obj_track_times(creation, false));  // for reproducible bytes
+    return creation;
+  }
+
+  /// A series as the library knows it.
+  struct Allocated {
+    std::vector<std::int64_t> chunk_offsets;
+    Extents shape;
+    std::int64_t header = 0;  ///< offset of the dataset's header in the file
+  };
+
+  static Allocated allocated_in(const Identifier& dataset, std::int64_t from) {
+    Allocated result;
+    result.shape = shape_of(checked(H5Dget_space(dataset), H5Sclose));
+    const Identifier creation = checked(H5Dget_create_plist(dataset), H5Pclose);
+    std::vector<hsize_t> chunk(result.shape.size());
+    if (H5Pget_layout(creation) != H5D_CHUNKED) throw std::runtime_error("the dataset is no series");
+    check(H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()));
+    H5O_info_t info;
+    check(H5Oget_info(dataset, &info));
+    result.header = static_cast<std::int64_t>(info.addr);
+    std::vector<hsize_t> first(chunk.size(), 0);
+    first[0] = static_cast<hsize_t>(from);
+    for (const std::int64_t extent : result.shape) {
+      if (extent == 0) return result;
+    }
+    while (first[0] < static_cast<hsize_t>(result.shape[0])) {
+      unsigned mask = 0;
+      haddr_t offset = HADDR_UNDEF;
+      hsize_t size = 0;
+      check(H5Dget_chunk_info_by_coord(dataset, first.data(), &mask, &offset, &size));
+      if (offset == HADDR_UNDEF) throw std::runtime_error("the library has not said where a chunk is");
+      result.chunk_offsets.push_back(static_cast<std::int64_t>(offset));
+      std::size_t d = first.size() - 1;
+      for (; d > 0; --d) {
+        first[d] += chunk[d];
+        if (first[d] < static_cast<hsize_t>(result.shape[d])) break;
+        first[d] = 0;
+      }
+      if (d == 0) first[0] += chunk[0];
+    }
+    return result;
+  }
+
+  /// Finds the first extent in the dataset's header, which is that of a dataspace of version 1: version, rank, flags
+  /// (there are largest extents), 5 zeros, extents. The file is closed.
+  static Hdf5Series located(const std::string& file, Allocated allocated) {
+    constexpr std::int64_t kMostHeader = 4096;
+    std::string mark{1, static_cast<char>(allocated.shape.size()), 1, 0, 0, 0, 0, 0};
+    for (const std::int64_t extent : allocated.shape)
+      mark.append(reinterpret_cast<const char*>(&extent), sizeof extent);
+    std::string header(static_cast<std::size_t>(kMostHeader), '\0');
+    std::ifstream stream(file, std::ios::binary);
+    stream.seekg(allocated.header);
+    stream.read(header.data(), kMostHeader);
+    header.resize(static_cast<std::size_t>(stream.gcount()));
+    const std::size_t at = header.find(mark);
+    if (at == std::string::npos) throw std::runtime_error("the library has not said where the number of records is");
+    return {std::move(allocated.chunk_offsets), allocated.header + static_cast<std::int64_t>(at) + 8};
+  }
 };
 
 }  // namespace
@@ -265,7 +383,7 @@ class Plugin final : public Hdf5Plugin {
 
 namespace tdsl::rt {
 
-const Hdf5Plugin* tdsl_hdf5_plugin_2() {
+const Hdf5Plugin* tdsl_hdf5_plugin_3() {
   static const hdf5::Plugin& plugin = *new hdf5::Plugin();
   return &plugin;
 }

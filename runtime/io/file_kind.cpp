@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -62,6 +63,19 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
   }
 }
 
+void require_series_file(const std::string& path, std::size_t rank) {
+  const FileKind kind = writable_kind(path);
+  if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
+  if (kind != FileKind::kCsv) {
+    throw RunError("cannot write `" + path + "`: " + kind_name(kind) +
+                   " files take no series of records; use .npy, .h5:/NAME, .zarr or .csv");
+  }
+  if (rank <= 1) return;
+  throw RunError("cannot write `" + path +
+                 "`: a line of a .csv file holds a scalar or a vector, and a record of this " + "series has " +
+                 counted(rank, "dimension") + "; use .npy or .zarr");
+}
+
 bool holds_entries(const std::string& path) {
   if (hdf5_name(path)) return false;
   return csv_name(path) || has_extension(path, ".mtx") || has_extension(path, ".tns") || has_extension(path, ".npz");
@@ -74,6 +88,11 @@ std::string resolve_target(const std::string& path) {
 
 bool lies_in_rows(const std::string& path) {
   return hdf5_name(path).has_value() || readable_kind(path) == FileKind::kNpy;
+}
+
+std::int64_t most_record_in_rows(const std::string& path) {
+  if (!lies_in_rows(path)) return -1;
+  return hdf5_name(path) ? kMostRecordChunkBytes : std::numeric_limits<std::int64_t>::max();
 }
 
 std::string file_behind(const std::string& path) {

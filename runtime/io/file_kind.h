@@ -22,6 +22,9 @@ enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz, kC
 /// Throws RunError unless the format of that name supports tensors of `rank` dimensions.
 void require_writable_rank(const std::string& path, std::size_t rank);
 
+/// Throws RunError unless records of `rank` dimensions can be appended to a file of that name.
+void require_series_file(const std::string& path, std::size_t rank);
+
 /// True if the format of that name holds entries (coordinates and values), or is written that way.
 [[nodiscard]] bool holds_entries(const std::string& path);
 
@@ -30,6 +33,9 @@ void require_writable_rank(const std::string& path, std::size_t rank);
 
 /// True if the format stores a tensor as one array in C order, row after row.
 [[nodiscard]] bool lies_in_rows(const std::string& path);
+/// The most bytes of a record of a series that the format stores so; HDF5 files cut larger records into chunks.
+/// Negative: it stores none so.
+[[nodiscard]] std::int64_t most_record_in_rows(const std::string& path);
 
 /// The file part of a name that may include a dataset or column.
 [[nodiscard]] std::string file_behind(const std::string& path);

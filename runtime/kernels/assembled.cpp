@@ -56,6 +56,13 @@ void assemble_parts(const TaskArgs& t) {
 }
 
 template <class T>
+void move_parts(const TaskArgs& t) {
+  AssembledTile<T> tile(t);
+  for (const BlockPart& part : t.inputs[0].parts) tile.append(part);
+  tile.finish_moved();
+}
+
+template <class T>
 Kernel assembled_from(plan::Combine combine) {
   using plan::Combine;
   if constexpr (std::is_same_v<T, bool>) {
@@ -84,6 +91,10 @@ Kernel assembled_from(plan::Combine combine) {
 Kernel assembled_kernel(plan::Combine combine, ElementType type) {
   return visit_element_type(type,
                             [&](auto tag) -> Kernel { return assembled_from<typename decltype(tag)::type>(combine); });
+}
+
+Kernel moved_kernel(ElementType type) {
+  return visit_element_type(type, [&](auto tag) -> Kernel { return move_parts<typename decltype(tag)::type>; });
 }
 
 #define TDSL_INSTANTIATE(enumerator, T, ...)                \

@@ -56,6 +56,10 @@ class AssembledTile {
       return value;
     });
   }
+  /// The same for elements with one entry each, whose values are unchanged.
+  void finish_moved() {
+    finish_by([](const sparse::ElementEntries& list) { return static_cast<T>(list.value<Stored>(0)); });
+  }
   /// The same for an element with one entry. If it has several, the run stops with the message.
   void finish_once(SourceLine place, const char* message) {
     finish_by([&](const sparse::ElementEntries& list) {
@@ -95,5 +99,7 @@ class AssembledTile {
 
 /// The kernel that combines partial results of an assembly: reads[0] is P[part, …], in blocks of entries.
 [[nodiscard]] Kernel assembled_kernel(plan::Combine combine, ElementType type);
+/// The same for a transposition: every element has one entry.
+[[nodiscard]] Kernel moved_kernel(ElementType type);
 
 }  // namespace tdsl::rt

@@ -172,12 +172,13 @@ template <Index Columns, class T, class Combine, class Xs, class Ys>
 }
 #ifdef TDSL_HAS_SIMD_LEVELS
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(
+[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline, gnu::noclone]] void tile_avx2(
     Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
   parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, lines, xs, ys, combine);
 }
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline,
+  gnu::noclone]] void
 tile_avx512(Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
   parts_of<kRows, Columns, Columns>(steps, lines, xs, ys, combine);
 }

@@ -192,3 +192,55 @@ void fill_normal(RandomStream stream, const RandomBlock<T>& block) {
 }
 
 }  // namespace tdsl::rt
+
+// Random numbers by key: scalar operators that depend on a key and a global index alone. Expressions of emitted
+// programs and of the evaluator call them like those of scalar_math.h.
+namespace tdsl::rt::scalar {
+
+namespace detail {
+
+/// Streams of different functions differ for the same key.
+[[nodiscard]] constexpr RandomStream keyed_stream(std::int64_t key, std::uint64_t function) {
+  return {rt::detail::mix64(rt::detail::mix64(static_cast<std::uint64_t>(key)) ^ function), 0};
+}
+__extension__ using Wide = unsigned __int128;
+constexpr std::uint64_t kUniformFunction = 0x6A09E667F3BCC909U;
+constexpr std::uint64_t kNormalFunction = 0xBB67AE8584CAA73BU;
+constexpr std::uint64_t kBitsFunction = 0x3C6EF372FE94F82BU;
+
+}  // namespace detail
+
+/// 64 random bits.
+[[nodiscard]] constexpr std::int64_t keyed_bits(std::int64_t key, std::int64_t index) {
+  const std::array<std::uint32_t, 4> words =
+      random_bits(detail::keyed_stream(key, detail::kBitsFunction), static_cast<std::uint64_t>(index));
+  return static_cast<std::int64_t>((std::uint64_t{words[1]} << 32) | words[0]);
+}
+/// Uniform on [0, 1), a multiple of 2^-53.
+[[nodiscard]] constexpr double keyed_uniform(std::int64_t key, std::int64_t index) {
+  return uniform_f64(detail::keyed_stream(key, detail::kUniformFunction), static_cast<std::uint64_t>(index));
+}
+/// Standard normal.
+[[nodiscard]] inline double keyed_normal(std::int64_t key, std::int64_t index) {
+  return normal_f64(detail::keyed_stream(key, detail::kNormalFunction), static_cast<std::uint64_t>(index));
+}
+
+/// A uniform integer in [0, count) from 64 random bits; `count` is an unsigned number, 0 gives 0. Lemire, "Fast Random
+/// Integer Generation in an Interval" (TOMACS 2019): the upper word of bits * count, unless the lower word lies among
+/// the first 2^64 mod count numbers. Such bits are replaced by others, so that each integer has the same probability.
+[[nodiscard]] constexpr std::int64_t keyed_below(std::int64_t bits, std::int64_t count) {
+  const auto n = static_cast<std::uint64_t>(count);
+  if (n == 0) return 0;
+  std::uint64_t word = static_cast<std::uint64_t>(bits);
+  detail::Wide product = static_cast<detail::Wide>(word) * n;
+  if (static_cast<std::uint64_t>(product) < n) {
+    const std::uint64_t rejected = (0 - n) % n;
+    while (static_cast<std::uint64_t>(product) < rejected) {
+      word = rt::detail::mix64(word ^ detail::kBitsFunction);
+      product = static_cast<detail::Wide>(word) * n;
+    }
+  }
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(product >> 64));
+}
+
+}  // namespace tdsl::rt::scalar

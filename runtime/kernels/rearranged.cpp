@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/kernels/assembled.h"
 #include "runtime/kernels/stop.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/sparse/collected.h"
@@ -68,10 +69,10 @@ struct SharedPlaces {
 };
 
 /// Collects the elements of one part in the tile of a task.
-template <class T>
+template <class T, class Elements>
 class PartOfTile {
  public:
-  PartOfTile(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>& elements)
+  PartOfTile(const TaskArgs& t, const RearrangedPart& part, Elements& elements)
       : t_(t),
         part_(part),
         elements_(elements),
@@ -92,8 +93,10 @@ class PartOfTile {
  private:
   static constexpr Index kAhead = 8;
 
+  /// Labels are the dimensions of the result; a panel has some of the columns.
   [[nodiscard]] Interval places_of(const RearrangedSubscript& s) const {
-    return plan::intersect(t_.outputs[0].box[s.dimension], part_.box[static_cast<std::size_t>(s.dimension)]);
+    const auto d = static_cast<std::size_t>(s.dimension);
+    return plan::intersect(plan::intersect(t_.outputs[0].box[s.dimension], part_.box[d]), t_.labels[d]);
   }
   [[nodiscard]] sparse::Places selected_columns() const {
     return {Subscripts(t_, part_.column.index), column_places_, part_.column.index.extent};
@@ -133,19 +136,37 @@ class PartOfTile {
 
   const TaskArgs& t_;
   const RearrangedPart& part_;
-  sparse::Collected<T>& elements_;
+  Elements& elements_;
   Interval row_places_;
   Interval column_places_;
 };
 
 using AllPlaces = std::vector<SharedPlaces>;
 
+/// Adds the elements of a panel, or of a partial result, as entries of the tile.
+template <class T>
+struct EntriesOfTile {
+  AssembledTile<T>& tile;
+  void put(Index i, Index j, T value) { tile.put({i, j}, value); }
+};
+
+/// A panel or partial result of a transposition.
+template <class T>
+void list_entries(const TaskArgs& t, const std::vector<RearrangedPart>& parts, AllPlaces& places) {
+  AssembledTile<T> tile(t);
+  EntriesOfTile<T> entries{tile};
+  for (std::size_t k = 0; k < parts.size(); ++k) PartOfTile<T, EntriesOfTile<T>>(t, parts[k], entries).run(places[k]);
+  tile.finish_moved();
+}
+
 template <class T>
 void rearrange(const TaskArgs& t, const std::vector<RearrangedPart>& parts, AllPlaces& places) {
+  if (t.partial || !t.first || !t.last) return list_entries<T>(t, parts, places);
   thread_local sparse::Collected<T> elements;
   const Box& tile = t.outputs[0].box;
   elements.begin(tile[0].lo, tile[1].lo, tile[0].size(), tile[1].size());
-  for (std::size_t k = 0; k < parts.size(); ++k) PartOfTile<T>(t, parts[k], elements).run(places[k]);
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    PartOfTile<T, sparse::Collected<T>>(t, parts[k], elements).run(places[k]);
   put_block(t.sink(), elements.entries());
 }
 

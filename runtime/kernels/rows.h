@@ -52,12 +52,13 @@ class Local {
   View<T, R> view_;
 };
 
-/// Whether the work on a block includes matrix products, which benefit from more rows.
-enum class Work : std::uint8_t { kLines, kProducts };
+/// Whether the work on a block includes matrix products or loops that run once per distinct value, which benefit from
+/// more rows.
+enum class Work : std::uint8_t { kLines, kProducts, kCodes };
 
 /// Splits the rows of a task into blocks that stay in cache: 32 KiB of data read and written per block, but at least 8
-/// rows (128 for products) and at most 256. Blocks of long rows have fewer: at most 1 MiB (4 MiB for products), or a
-/// single row. The iterator moves the locals to the current block.
+/// rows (128 for products) and at most 256; for codes 1 MiB and at most 65,536 rows. Blocks of long rows have fewer: at
+/// most 1 MiB (4 MiB for products), or a single row. The iterator moves the locals to the current block.
 template <class... Locals>
 class Blocks {
  public:
@@ -90,6 +91,7 @@ class Blocks {
  private:
   static constexpr Index kBytes = 32 << 10, kMostBytes = 1 << 20, kMostBytesOfProducts = 4 << 20;
   static Index rows_at_once(Work work, Index bytes) {
+    if (work == Work::kCodes) return std::clamp<Index>(kMostBytes / bytes, 1, 1 << 16);
     const Index least = work == Work::kProducts ? std::clamp<Index>(kMostBytesOfProducts / bytes, 1, 128)
                                                 : std::clamp<Index>(kMostBytes / bytes, 1, 8);
     return std::clamp<Index>(kBytes / bytes, least, 256);

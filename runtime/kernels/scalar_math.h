@@ -6,8 +6,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/kernels/philox.h"
+
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
-/// evaluator. Operands have already been promoted to one type. No dependencies.
+/// evaluator. Operands have already been promoted to one type. No dependencies except philox.h.
 ///
 /// Operations that can fail take a `Faults&`, set a bit in it and return some value. A kernel keeps one local `Faults`
 /// for a whole block, which costs an `or` per element and lets loops vectorise, and reports it after its loops with the
@@ -159,6 +161,27 @@ template <Integer T>
 [[nodiscard]] constexpr T mod(T a, T b) {
   const T r = 0 <= a && a < b ? a : static_cast<T>(a % b);
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
+}
+
+/// The image of position `a` in 0 .. n - 1: the nearest element; mirrored at the first and last element; mirrored
+/// between these and their neighbors outside. With n = 0 the image lies outside, too.
+template <Integer T>
+[[nodiscard]] constexpr T edge(T a, T n) {
+  return a < 0 ? T{0} : a < n ? a : static_cast<T>(n - 1);
+}
+template <Integer T>
+[[nodiscard]] constexpr T reflect(T a, T n) {
+  if (0 <= a && a < n) return a;
+  if (n < 2) return T{0};
+  const T r = mod(a, static_cast<T>(2 * (n - 1)));
+  return r < n ? r : static_cast<T>(2 * (n - 1) - r);
+}
+template <Integer T>
+[[nodiscard]] constexpr T symmetric(T a, T n) {
+  if (0 <= a && a < n) return a;
+  if (n < 1) return T{0};
+  const T r = mod(a, static_cast<T>(2 * n));
+  return r < n ? r : static_cast<T>(2 * n - 1 - r);
 }
 
 template <Number T>

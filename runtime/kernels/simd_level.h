@@ -22,17 +22,20 @@ void limit_simd_level(SimdLevel most);
 }
 
 // Functions compiled for several vector widths; the widest version supported by the processor runs. Everything is
-// inlined into each version.
+// inlined into each version: g++ does not flatten clones, which it makes where arguments could be passed by value, so
+// versions are `noclone`.
 
 namespace detail {
 
 #ifdef TDSL_HAS_SIMD_LEVELS
 template <class Work, class... A>
-[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void with_avx2(const A&... arguments) {
+[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline, gnu::noclone]] void with_avx2(
+    const A&... arguments) {
   Work::run(arguments...);
 }
 template <class Work, class... A>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline,
+  gnu::noclone]] void
 with_avx512(const A&... arguments) {
   Work::run(arguments...);
 }

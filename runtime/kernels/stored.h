@@ -71,11 +71,20 @@ void fetch_ahead(const T* first, Index count) {
   asm volatile("");  // a function with only prefetches would count as free of side effects, and its calls be eliminated
 }
 
-/// Prefetch distance in iterations for rows of `count` elements: as many as fit in the L1 cache besides the data in
+/// Data of up to this size stay in a core's cache: prefetching costs more than it saves.
+inline constexpr Index kBytesInCache = Index{1} << 18;
+
+/// Prefetch distance in iterations for elements of a vector of `size`; 0: none.
+template <class T>
+[[nodiscard]] constexpr Index elements_ahead(Index size) {
+  return size <= kBytesInCache / static_cast<Index>(sizeof(T)) ? 0 : sparse::kPrefetchAhead;
+}
+/// The same for rows of `count` elements of a matrix with `rows`: as many as fit in the L1 cache besides the data in
 /// use.
 template <class T>
-[[nodiscard]] constexpr Index rows_ahead(Index count) {
+[[nodiscard]] constexpr Index rows_ahead(Index count, Index rows) {
   constexpr Index kRoom = 8192;
+  if (rows <= kBytesInCache / static_cast<Index>(sizeof(T)) / std::max<Index>(count, 1)) return 0;
   return std::clamp<Index>(kRoom / std::clamp<Index>(count * static_cast<Index>(sizeof(T)), 1, kRowBytesAhead), 4, 16);
 }
 

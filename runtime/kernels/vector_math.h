@@ -91,6 +91,10 @@ TDSL_VECTOR_FUNCTION_OF_TWO(hypot)
 // Without vector versions.
 using scalar::digamma;
 using scalar::gamma;
+using scalar::keyed_below;
+using scalar::keyed_bits;
+using scalar::keyed_normal;
+using scalar::keyed_uniform;
 using scalar::lgamma;
 
 /// 1 / (1 + exp(-a)), like scalar::sigmoid.

@@ -54,9 +54,10 @@ struct TensorDesc {
   /// Per element, stored or not.
   [[nodiscard]] double mean_bytes() const;
   /// Estimated bytes of all blocks no larger than `extents` that together hold `elements`, stored or not; a sized
-  /// tensor stores its proportional share. No block is counted more than `times` times.
+  /// tensor stores its proportional share. No block is counted more than `times` times, and none has fewer than `least`
+  /// elements, stored or not.
   [[nodiscard]] Estimate block_bytes(const Estimate& blocks, const Estimate& elements,
-                                     const std::vector<Index>& extents, double times = 1) const;
+                                     const std::vector<Index>& extents, double times = 1, double least = 0) const;
   /// Bytes of the block of a box: exact unless the tensor is sized.
   [[nodiscard]] Estimate block_bytes(const Box& box) const;
 };
@@ -208,6 +209,7 @@ struct BasicOp {
   std::vector<BasicPiece<Number>> pieces;  ///< ranges of a one-dimensional output, from its first element, replacing
                                            ///< `combine` (which equals the first range's); empty: one operator for all
   double flops_per_point = 1;              ///< floating-point operations per point of the label space
+  double dense_flops_per_point = 0;        ///< the part of a fused operator's that does not depend on stored elements
   double product_share = 0;  ///< flops per point done by BLAS in a fused operator, per unit of flops_per_point
   bool by_rows = false;  ///< a fused operator: operands shared by all rows are read once per row block, all others once
   std::vector<bool> uncut;   ///< per output dimension: a single tile, never split among ranks (the kernel needs the
@@ -222,6 +224,9 @@ struct BasicOp {
   bool epilogue = false;
   bool overwrites =
       false;  ///< with a base: every point of the labels' box is written, and no replaced element is read there
+  /// An assembly whose entries are the elements of its first operand, each once: a transposition. The result's rows are
+  /// the operand's columns, and the reduce label is the operand's rows.
+  bool moves = false;
   Index run_ahead = 0;  ///< limit on bytes received for it while older operations are unfinished; 0: the engine decides
   bool in_rows = false;  ///< kStore: into a file in C order (.npy, HDF5), in which a block may be many pieces
   Index record = -1;     ///< the recorder's own number, returned unchanged by the planner
@@ -370,6 +375,7 @@ void visit_fields(Visitor& v, Ops&... op) {
       },
       op.pieces...);
   v.estimate("flops", op.flops_per_point...);
+  v.estimate("dense_flops", op.dense_flops_per_point...);
   v.estimate("product_share", op.product_share...);
   v.property("by_rows", op.by_rows...);
   v.property("uncut", op.uncut...);
@@ -381,6 +387,7 @@ void visit_fields(Visitor& v, Ops&... op) {
   v.flag("epilogue", op.epilogue...);
   v.flag("divisible", op.divisible...);
   v.flag("overwrites", op.overwrites...);
+  v.flag("moves", op.moves...);
   v.note("run_ahead", op.run_ahead...);
   v.note("record", op.record...);
 }

@@ -118,14 +118,17 @@ OpBuilder& OpBuilder::flops(double per_point) {
   return *this;
 }
 
-OpBuilder& OpBuilder::flops_per_row(Index row, Index of_products) {
+OpBuilder& OpBuilder::flops_per_row(Index row, Index of_products, Index dense) {
   op_.by_rows = true;
   op_.product_share = row > 0 ? std::clamp(static_cast<double>(of_products) / static_cast<double>(row), 0.0, 1.0) : 0;
   double points = 1;
   for (std::size_t d = 0; d < op_.shape.size(); ++d) {
     if (op_.is_uncut(d)) points *= static_cast<double>(std::max<Index>(op_.shape[d], 1));
   }
-  return flops(static_cast<double>(row) / points);
+  flops(static_cast<double>(row - dense) / points);
+  op_.dense_flops_per_point = static_cast<double>(dense) / points;
+  op_.flops_per_point += op_.dense_flops_per_point;
+  return *this;
 }
 
 OpBuilder& OpBuilder::tile(std::initializer_list<Index> edges) { return tile(std::vector<Index>(edges)); }
@@ -143,6 +146,11 @@ OpBuilder& OpBuilder::run_ahead(Index bytes) {
 OpBuilder& OpBuilder::set(bool Op::*flag) {
   op_.*flag = true;
   return *this;
+}
+
+OpBuilder& OpBuilder::moves() {
+  for (std::size_t d = 1; d < op_.shape.size(); ++d) op_.set_uncut(d);
+  return set(&Op::moves);
 }
 
 OpBuilder& OpBuilder::on_rank(Index rank) {
@@ -206,14 +214,27 @@ OpBuilder& OpBuilder::stored_of_points(const TensorDesc& walked) {
 
 namespace {
 
-/// The stored elements of a result that has elements of the operands at other positions.
+/// The most elements that a row of the matrix stores, as far as its file reveals them.
+double in_fullest_row(const TensorDesc& matrix) {
+  double most = static_cast<double>(matrix.shape[1]);
+  if (matrix.rows == nullptr) return most;
+  Index counted = 0;
+  const std::vector<Index>& before = matrix.rows->before;
+  for (std::size_t b = 1; b < before.size(); ++b) counted = std::max(counted, before[b] - before[b - 1]);
+  return std::min(most, static_cast<double>(counted));
+}
+
+/// The stored elements of a result that consists of parts with elements of these operands at other positions.
 Estimate moved_elements(const std::vector<Index>& shape, const std::vector<const TensorDesc*>& operands, bool once) {
   double all = 1;
   for (const Index extent : shape) all *= static_cast<double>(extent);
   Estimate elements;
+  double densest = 0;  // parts together are not denser than the densest of them
   for (const TensorDesc* operand : operands) {
     const double share = std::ceil(stored_share(*operand) * all);
-    elements.expected = std::min(all, elements.expected + (once ? std::min(operand->stored.expected, share) : share));
+    densest = std::max(densest, share);
+    elements.expected += once ? std::min(operand->stored.expected, share) : share;
+    elements.expected = std::min(elements.expected, densest);
     elements.hi = std::min(all, elements.hi + (once || operand->stored.hi == 0 ? operand->stored.hi : all));
   }
   return elements;
@@ -228,6 +249,15 @@ OpBuilder& OpBuilder::stored_elements_of(const std::vector<const TensorDesc*>& o
 
 OpBuilder& OpBuilder::stored_selected_from(const std::vector<const TensorDesc*>& operands) {
   const Estimate elements = moved_elements(op_.shape, operands, false);
+  return stored(compressed(op_.shape, elements), elements);
+}
+
+OpBuilder& OpBuilder::stored_rows_selected_from(const std::vector<const TensorDesc*>& operands) {
+  Estimate elements = moved_elements(op_.shape, operands, false);
+  double most = 0;
+  for (const TensorDesc* operand : operands)
+    most += static_cast<double>(std::max(op_.shape[0], op_.shape[1])) * in_fullest_row(*operand);
+  elements = {0, std::min(elements.expected, most), std::min(elements.hi, most)};
   return stored(compressed(op_.shape, elements), elements);
 }
 
@@ -307,6 +337,7 @@ OpBuilder& OpBuilder::sparsity(const Sparsity<Index>& sparsity,
   for (const TensorId mask : sparsity.within) stored_within(*tensor(mask));
   if (sparsity.result == SparseResult::kElementsOf) stored_elements_of(all(sparsity.elements_of));
   if (sparsity.result == SparseResult::kSelectedFrom) stored_selected_from(all(sparsity.elements_of));
+  if (sparsity.result == SparseResult::kRowsSelectedFrom) stored_rows_selected_from(all(sparsity.elements_of));
   if (!sparsity.bounds.empty()) sparsity.compresses() ? visits_within(sparsity.bounds) : stored_within(sparsity.bounds);
   if (sparsity.result == SparseResult::kGuessed) stored_as_guessed();
   if (sparsity.result == SparseResult::kAtVisited) stored_at_visited();
@@ -322,7 +353,10 @@ void OpBuilder::visit(double share) {
   const double fraction = std::frexp(visited_ * share, &exponent);
   const double before =
       std::exchange(visited_, std::ldexp(std::round(std::ldexp(fraction, kDigits)), exponent - kDigits));
-  op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
+  const double all = op_.flops_per_point, dense = op_.dense_flops_per_point;
+  op_.flops_per_point = dense + (before > 0 ? (all - dense) / before * visited_ : 0);
+  if (op_.product_share > 0 && op_.flops_per_point > 0)
+    op_.product_share = std::min(1.0, op_.product_share * all / op_.flops_per_point);
 }
 
 }  // namespace tdsl::plan

@@ -61,8 +61,9 @@ class OpBuilder {
   /// The operators that combine elements of a one-dimensional output, range by range.
   OpBuilder& pieces(std::vector<PackedPiece> list);
   OpBuilder& flops(double per_point);
-  /// Flops of a fused operator for all points with one value of each cut label. `of_products`: those done by BLAS.
-  OpBuilder& flops_per_row(Index flops, Index of_products = 0);
+  /// Flops of a fused operator for all points with one value of each cut label. `of_products`: those done by BLAS;
+  /// `dense`: those that `visits` does not reduce.
+  OpBuilder& flops_per_row(Index flops, Index of_products = 0, Index dense = 0);
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
   OpBuilder& run_ahead(Index bytes);
@@ -74,10 +75,13 @@ class OpBuilder {
   /// A matrix stored by rows whose elements come from the visited points: as many as the distinct elements hit by that
   /// number of random draws, and per element of `walked` at most one full row of columns.
   OpBuilder& stored_of_points(const TensorDesc& walked);
-  /// A matrix stored by rows that holds the elements of these operands at other positions, each at most once.
+  /// A matrix stored by rows that consists of parts with the elements of these operands at other positions, each at
+  /// most once per part.
   OpBuilder& stored_elements_of(const std::vector<const TensorDesc*>& operands);
   /// The same, each any number of times: as many as an equal share of the operands' points has.
   OpBuilder& stored_selected_from(const std::vector<const TensorDesc*>& operands);
+  /// The same if every row, or every column, has elements of one row of each operand: at most as many as the fullest.
+  OpBuilder& stored_rows_selected_from(const std::vector<const TensorDesc*>& operands);
   /// A matrix stored by rows with unknown density: a small share of the visited points is assumed.
   OpBuilder& stored_as_guessed();
   /// A matrix stored by rows with one element per visited point; points are visited within bounds.
@@ -101,6 +105,7 @@ class OpBuilder {
   OpBuilder& epilogue() { return set(&Op::epilogue); }
   OpBuilder& divisible() { return set(&Op::divisible); }
   OpBuilder& overwrites() { return set(&Op::overwrites); }
+  OpBuilder& moves();
   OpBuilder& replicated() { return set(&Op::replicated); }
   OpBuilder& on_rank(Index rank);
   [[nodiscard]] Op& op() { return op_; }

@@ -603,6 +603,7 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   partial.site = op.site;
   partial.record = op.record;
   partial.flops_per_point = op.flops_per_point;  // similar estimates share decisions
+  partial.dense_flops_per_point = op.dense_flops_per_point;
   partial.outputs.front().id = next_part_++;
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);

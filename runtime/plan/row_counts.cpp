@@ -47,17 +47,20 @@ VisitedRows::VisitedRows(const Op& op, const TensorLookup& tensors) {
     if (!counted || op.labels[static_cast<std::size_t>(label)].range != Interval{0, matrix.rows->rows}) continue;
     label_ = label;
     rows_ = matrix.rows;
-    per_element_ =
-        rounded(op.flops_per_point * static_cast<double>(rows_->rows) / static_cast<double>(rows_->before.back()));
+    per_row_ = op.dense_flops_per_point;
+    per_element_ = rounded((op.flops_per_point - per_row_) * static_cast<double>(rows_->rows) /
+                           static_cast<double>(rows_->before.back()));
     return;
   }
 }
 
 double VisitedRows::flops(const std::vector<Interval>& values, double others) const {
-  Index elements = 0;
-  for (const Interval& rows : values)
+  Index elements = 0, all = 0;
+  for (const Interval& rows : values) {
     elements += rows.empty() ? 0 : counted_before(*rows_, rows.hi) - counted_before(*rows_, rows.lo);
-  return static_cast<double>(elements) * others * per_element_;
+    all += std::max<Index>(rows.size(), 0);
+  }
+  return (static_cast<double>(elements) * per_element_ + static_cast<double>(all) * per_row_) * others;
 }
 
 double flops_of_points(const Op& op, const VisitedRows& visited, const std::vector<Interval>& labels, double points) {

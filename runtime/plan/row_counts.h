@@ -28,7 +28,7 @@ class VisitedRows {
  private:
   int label_ = -1;
   std::shared_ptr<const RowCounts> rows_;
-  double per_element_ = 0;
+  double per_element_ = 0, per_row_ = 0;
 };
 
 /// Flops of a task with these label intervals and `points` points; if the points are at stored elements, those in its

@@ -143,8 +143,9 @@ double BlockFormula::pointers_of(double rows, double stored) const {
 /// Upper bound if it is unknown which blocks are stored densely: x elements in dense blocks take dense_each_ / 0.4 * x
 /// bytes, and y elements in the others each_ * y + pointers_of(y). The sum is concave in x, so its maximum is at an end
 /// or where all rows have pointers.
-double BlockFormula::most_inside(double blocks, double stored) const {
+double BlockFormula::most_inside(double blocks, double stored, bool any_dense) const {
   const double rows = blocks * rows_;
+  if (!any_dense) return each_ * stored + pointers_of(rows, stored);
   const double all_rows = pointers_of(rows, std::numeric_limits<double>::infinity());
   const auto with_dense = [&](double x) {
     return dense_each_ / kDenseShare * x + each_ * (stored - x) + pointers_of(rows, stored - x);
@@ -160,9 +161,10 @@ double BlockFormula::expected_pointers(double stored) const {
   return filled < kListedShare * rows_ ? filled * (pointers_ + kCoordinateBytes) : rows_ * pointers_;
 }
 
-Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored) const {
+Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored, bool any_dense) const {
   const double present = std::min(blocks.expected, stored.expected);
-  const double most = blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi);  // an empty block has a head or is absent
+  // An empty block has a head or is absent.
+  const double most = blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi, any_dense);
   const double expected =
       present == 0 ? 0 : present * (fixed_ + expected_pointers(stored.expected / present)) + each_ * stored.expected;
   return {least_each_ * stored.lo, std::min(expected, most), most};
@@ -205,12 +207,12 @@ Estimate stored_inside(const TensorDesc& tensor, const Estimate& elements, doubl
 }  // namespace
 
 Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside, const std::vector<Index>& extents,
-                                 double times) const {
+                                 double times, double least) const {
   const auto width = static_cast<double>(element.bytes);
   if (!sized()) return {inside.lo * width, inside.expected * width, inside.hi * width};
   const BlockFormula formula(storage, element.bytes, extents);
   const Estimate stored = stored_inside(*this, inside, times);
-  Estimate bytes = formula.bytes(blocks, stored);
+  Estimate bytes = formula.bytes(blocks, stored, this->stored.hi >= kDenseShare * least);
   if (blocks.hi == 1 && stored.hi < kDenseShare * inside.lo) {  // a single block, too large to be dense
     bytes.hi = std::min(bytes.hi, formula.one(stored).hi);
     bytes.expected = std::min(bytes.expected, bytes.hi);

@@ -83,14 +83,15 @@ class BlockFormula {
   /// Blocks with at most these extents.
   BlockFormula(const Storage& storage, Index element_bytes, const std::vector<Index>& extents);
 
-  /// Bytes of this many blocks with this many stored elements in total. A block without elements may be absent.
-  [[nodiscard]] Estimate bytes(const Estimate& blocks, const Estimate& stored) const;
+  /// Bytes of this many blocks with this many stored elements in total. A block without elements may be absent;
+  /// `any_dense`: some may be so full that they are stored densely.
+  [[nodiscard]] Estimate bytes(const Estimate& blocks, const Estimate& stored, bool any_dense = true) const;
   /// Bytes of one block with exactly these extents.
   [[nodiscard]] Estimate one(const Estimate& stored) const;
 
  private:
   [[nodiscard]] double pointers_of(double rows, double stored) const;
-  [[nodiscard]] double most_inside(double blocks, double stored) const;
+  [[nodiscard]] double most_inside(double blocks, double stored, bool any_dense) const;
   [[nodiscard]] double expected_pointers(double stored) const;
 
   double fixed_ = 0;     ///< constant bytes per block: head, and alignment between and after arrays

@@ -146,6 +146,15 @@ void Recorder::collect(std::string_view name, std::span<const TensorState* const
   flush();
 }
 
+void Recorder::gather(std::string_view name, const TensorHandle& tensor, Place place) {
+  const plan::TensorDesc& desc = tensor.state().desc;
+  plan::OpBuilder op(plan::OpClass::kCollect, name, place.site, place.line);
+  op.write({}, {}).on_rank(0).flops(0);
+  op.read(desc.id, std::vector<plan::DimAccess>(desc.shape.size(), plan::whole()));
+  add(std::move(op.op()));
+  flush();
+}
+
 void Recorder::store(std::string_view name, const TensorHandle& tensor, Place place, bool in_rows) {
   const plan::TensorDesc& desc = tensor.state().desc;
   plan::OpBuilder op(plan::OpClass::kStore, name, place.site, place.line);

@@ -65,6 +65,8 @@ class Recorder {
   /// Gathers the elements shown in summaries of the tensors, their corners, on one rank, tensor by tensor. Effects
   /// flush all recorded operations.
   void collect(std::string_view name, std::span<const TensorState* const> tensors, Place place);
+  /// Passes the whole tensor to rank 0.
+  void gather(std::string_view name, const TensorHandle& tensor, Place place);
   /// Writes the tensor to a file.
   void store(std::string_view name, const TensorHandle& tensor, Place place, bool in_rows = false);
 

@@ -72,14 +72,14 @@ class PartRows {
 template <class T>
 class RowCursor {
  public:
-  RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
+  [[gnu::noinline]] RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
     parts.require_plain();
     settle();
   }
   /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the row, valid until the next call, and advances.
-  [[nodiscard]] std::span<const Segment<T>> take() {
+  [[nodiscard, gnu::noinline]] std::span<const Segment<T>> take() {
     if (band_.size() == 1) {
       const Segment<T>& only = band_[0].take();
       // Copied, because `settle` may leave the band.
@@ -95,7 +95,7 @@ class RowCursor {
   }
   [[nodiscard]] static std::span<const Segment<T>> none() { return {}; }
   /// Advances to the first row with subscript >= i.
-  void seek(Index i) {
+  [[gnu::noinline]] void seek(Index i) {
     while (index_ < i) {
       for (PartRows<T>& part : band_) part.seek(i);
       settle();
@@ -299,38 +299,27 @@ class Marks {
   std::vector<std::uint32_t>* list_;
 };
 
-template <bool kAll, class TA, class TB, class F>
-void first_marked(TwoLists<TA, TB> l, const F& f) {
-  Marks marks;
-  const std::uint32_t behind = l.nb == 0 ? 0 : l.b[l.nb - 1] + 1;
-  std::uint32_t* const mark = marks.up_to(behind);
-  for (Index y = 0; y < l.nb; ++y) mark[l.b[y]] = static_cast<std::uint32_t>(y);
-  const auto count = static_cast<std::uint32_t>(l.nb);
-  Index x = 0;
-  for (; x < l.na && l.a[x] < behind; ++x) {
-    const std::uint32_t j = l.a[x];
-    const std::uint32_t y = mark[j];
-    if (y < count && l.b[y] == j) {
-      f(l.corner + j, l.value_a(x), l.value_b(y));
-    } else if (!kAll) {
-      f(l.corner + j, l.value_a(x), TB(0));
-    }
-  }
-  if (kAll) return;
-  for (; x < l.na; ++x) f(l.corner + l.a[x], l.value_a(x), TB(0));
-}
-
 /// Elements of the first list, with the second list's values at the same columns; missing ones are 0 or, with kAll,
-/// skipped.
+/// skipped. One loop, since f, which is inlined, may be long.
 template <bool kAll, class TA, class TB, class F>
 void first_of(TwoLists<TA, TB> l, const F& f) {
-  if (l.nb == 0 || l.b[l.nb - 1] < kMarkedColumns) return first_marked<kAll>(l, f);
-  if (kAll) return both_merged(l, f);
+  const bool wide = l.nb > 0 && l.b[l.nb - 1] >= kMarkedColumns;
+  if (kAll && wide) return both_merged(l, f);
+  Marks marks;
+  const std::uint32_t behind = wide || l.nb == 0 ? 0 : l.b[l.nb - 1] + 1;
+  std::uint32_t* const mark = marks.up_to(behind);
+  for (Index y = 0; y < l.nb && !wide; ++y) mark[l.b[y]] = static_cast<std::uint32_t>(y);
   Index y = 0;
   for (Index x = 0; x < l.na; ++x) {
     const std::uint32_t j = l.a[x];
-    while (y < l.nb && l.b[y] < j) ++y;
-    f(l.corner + j, l.value_a(x), y < l.nb && l.b[y] == j ? l.value_b(y) : TB(0));
+    if (wide) {
+      while (y < l.nb && l.b[y] < j) ++y;
+    } else {
+      y = j < behind ? static_cast<Index>(mark[j]) : l.nb;
+    }
+    const bool found = y < l.nb && l.b[y] == j;
+    if (kAll && !found) continue;
+    f(l.corner + j, l.value_a(x), found ? l.value_b(y) : TB(0));
   }
 }
 
@@ -429,8 +418,9 @@ class JointRow {
     }
   }
 
+  /// Out of line: the rare case that some rows are no lists.
   template <class F, class First, class... Others>
-  static void merged(const F& f, First first, Others... others) {
+  [[gnu::noinline]] static void merged(const F& f, First first, Others... others) {
     if constexpr (kJoint == Joint::kFirst) {
       while (first.index() != kNoIndex) {
         const Index j = first.index();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
@@ -141,7 +143,7 @@ class Children {
 template <class T>
 struct Segment {
   const std::uint32_t* coordinate = nullptr;
-  const T* values = nullptr;  ///< null: all 1
+  const T* values = nullptr;  ///< null: all 1, in lists of bool
   Index size = 0;
   Index corner = 0;
   Index behind = 0;  ///< number of coordinates of later rows that follow in the block
@@ -191,6 +193,8 @@ struct Segment {
 
 /// Prefetch distance for a gathered vector, in elements of the row list.
 inline constexpr Index kPrefetchAhead = 32;
+/// Number of partial sums of a row: an addition takes several cycles, and would wait for the one before.
+inline constexpr Index kRowLanes = 4;
 
 /// A stored row of a matrix, with one segment per column panel.
 template <class T>
@@ -227,26 +231,89 @@ class Row {
   [[gnu::always_inline]] void each(const Ahead& ahead, const F& f) const {
     each_ahead(kPrefetchAhead, ahead, f);
   }
-  /// `distance` is that number of elements.
+  /// `distance` is that number of elements; 0: `ahead` is not called.
   template <class Ahead, class F>
   [[gnu::always_inline]] void each(Index distance, const Ahead& ahead, const F& f) const {
     each_ahead(distance, ahead, f);
   }
+  /// Adds to `sums`: `f(j, value, sums...)` adds what an element contributes, and reads nothing of its sums. In each
+  /// segment of at least two times kRowLanes elements, element number k is added to partial sum k mod kRowLanes; the
+  /// partial sums are combined in a binary tree. The elements left over follow one by one.
+  template <class F, class... S>
+  [[gnu::always_inline]] void sums(const F& f, S&... sums) const {
+    for (const Segment<T>& s : segments_) of_segment_in_lanes(s, f, sums...);
+  }
+  /// Also calls `ahead(j)`, `distance` elements earlier; 0: not at all.
+  template <class Ahead, class F, class... S>
+  [[gnu::always_inline]] void sums(Index distance, const Ahead& ahead, const F& f, S&... sums) const {
+    for (const Segment<T>& s : segments_) {
+      const std::uint32_t* const list = s.coordinate;
+      const T* const values = s.values;
+      if (distance == 0 || list == nullptr || values == nullptr || !s.no_zeros) {
+        of_segment_in_lanes(s, f, sums...);
+        continue;
+      }
+      const Index corner = s.corner, size = s.size;
+      const Index last = size + s.behind - 1;
+      const auto element = [&](Index k, S & ... to) __attribute__((always_inline)) {
+        ahead(corner + list[std::min(k + distance, last)]);
+        f(corner + list[k], not_zero(values[k]), to...);
+      };
+      for (Index k = in_lanes(size, element, sums...); k < size; ++k) element(k, sums...);
+    }
+  }
 
  private:
+  /// Calls `f(k, partial sums...)` for as many elements as there are groups of kRowLanes among `size`, if there are two
+  /// groups. Returns the number of elements.
+  template <class F, class... S>
+  [[gnu::always_inline]] static Index in_lanes(Index size, const F& f, S&... sums) {
+    static_assert(kRowLanes == 4);
+    if (size < 2 * kRowLanes) return 0;
+    std::tuple<S...> a{S(0)...}, b{S(0)...}, c{S(0)...}, d{S(0)...};
+    Index k = 0;
+    for (; k + kRowLanes <= size; k += kRowLanes) {
+      std::apply(
+          [&](S & ... to) __attribute__((always_inline)) { f(k, to...); }, a);
+      std::apply(
+          [&](S & ... to) __attribute__((always_inline)) { f(k + 1, to...); }, b);
+      std::apply(
+          [&](S & ... to) __attribute__((always_inline)) { f(k + 2, to...); }, c);
+      std::apply(
+          [&](S & ... to) __attribute__((always_inline)) { f(k + 3, to...); }, d);
+    }
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      ((sums += (std::get<N>(a) + std::get<N>(c)) + (std::get<N>(b) + std::get<N>(d))), ...);
+    }
+    (std::index_sequence_for<S...>{});
+    return k;
+  }
+  template <class F, class... S>
+  [[gnu::always_inline]] static void of_segment_in_lanes(const Segment<T>& s, const F& f, S&... sums) {
+    const std::uint32_t* const list = s.coordinate;
+    const T* const values = s.values;
+    const Index size = s.size;
+    const Index corner = s.corner;
+    const auto all = [&](const auto& element) __attribute__((always_inline)) {
+      for (Index k = in_lanes(size, element, sums...); k < size; ++k) element(k, sums...);
+    };
+    if (list != nullptr && values != nullptr && s.no_zeros) {
+      all([&](Index k, S & ... to) __attribute__((always_inline)) { f(corner + list[k], not_zero(values[k]), to...); });
+    } else {
+      all([&](Index k, S & ... to) __attribute__((always_inline)) { f(s.index(k), s.value(k), to...); });
+    }
+  }
   template <class Ahead, class F>
   [[gnu::always_inline]] void each_ahead(Index distance, const Ahead& ahead, const F& f) const {
     for (const Segment<T>& s : segments_) {
       Index k = 0;
-      if (const std::uint32_t* const list = s.coordinate; list != nullptr) {
+      if (const std::uint32_t* const list = s.coordinate; list != nullptr && distance > 0) {
         const Index last = std::min(s.size, s.size + s.behind - distance);
         const T* const values = s.values;
-        if (values == nullptr) {
-          for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], T(1));
+        if constexpr (std::is_same_v<T, bool>) {
+          for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], true);
         } else if (s.no_zeros) {
           for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], not_zero(values[k]));
-        } else {
-          for (; k < last; ++k) ahead(s.corner + list[k + distance]), f(s.corner + list[k], values[k]);
         }
       }
       of_segment(s, k, f);
@@ -261,8 +328,8 @@ class Row {
     const Index corner = s.corner;
     if (list == nullptr) {
       for (; k < size; ++k) f(corner + k, values == nullptr ? T(1) : values[k]);
-    } else if (values == nullptr) {
-      for (; k < size; ++k) f(corner + list[k], T(1));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      for (; k < size; ++k) f(corner + list[k], true);
     } else if (s.no_zeros) {
       for (; k < size; ++k) f(corner + list[k], not_zero(values[k]));
     } else {
@@ -287,7 +354,8 @@ class RowCursor;
 template <class T, int R>
 class Parts {
  public:
-  explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
+  /// Out of line: kernels would be compiled with a copy of it for every vector width.
+  [[gnu::noinline]] explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
     for (const Part& part : parts) {
       if (part.head == nullptr || part.head->bytes == 0) continue;
       if (part.head->is_coded()) {
@@ -375,6 +443,8 @@ class Parts {
     return T(0);
   }
 
+  /// True if columns of a part are coded.
+  [[nodiscard]] bool has_codes() const { return !coded_.empty(); }
   /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of parts with
   /// dense rows or coded columns, the listed rows of others.
   template <class F>

@@ -9,7 +9,7 @@ DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32,
 HEADING = re.compile(r"//# (\w+): *(.*)")
 DIRECTIVE = re.compile(r"// (in|np|args|prints|error|warns|stops|usage|file|alone|pending|fault|tolerance|command|shows|exits|absent)(?::(?: |$)(.*))?$")
 INPUT = re.compile(r"^\s*input\s+(\w+)\s*:\s*(?:sparse\s+)?(\w+)", re.M)
-OUTPUT = re.compile(r"^\s*output\s+(\w+)", re.M)
+OUTPUT = re.compile(r"(?:^|[{;])\s*output\s+(\w+)", re.M)
 PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)\s*(?:=\s*(.*?))?;", re.M)
 
 
@@ -21,7 +21,7 @@ class Case:
         self.given, self.twin, self.args, self.prints, self.warns = [], [], [], [], []
         self.error = self.stops = self.usage = self.pending = self.fault = None
         self.files, self.alone, self.tolerance = {}, False, 0.0
-        self.command, self.shows, self.exits, self.absent = None, [], 0, []
+        self.commands, self.shows, self.exits, self.absent = [], [], 0, []
         self.lines = []
 
     def add(self, line):
@@ -48,7 +48,7 @@ class Case:
         elif key in ("shows", "absent"):
             getattr(self, key).append(value)
         elif key == "command":
-            self.command = value
+            self.commands.append(value)
         elif key == "exits":
             self.exits = int(value)
         elif key == "tolerance":
@@ -63,7 +63,7 @@ class Case:
     @property
     def good(self):
         """Whether the program is expected to finish, so that its values are compared."""
-        return self.command is None and self.error is None and self.stops is None and self.usage is None
+        return not self.commands and self.error is None and self.stops is None and self.usage is None
 
     @property
     def unsupported(self):

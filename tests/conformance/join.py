@@ -4,7 +4,7 @@ import re
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|\d[\w.]*(?:(?<=[eE])[+-]\d+)?|[A-Za-z_]\w*|.', re.S)
 # Names of the language. A case that declares one of them itself is built separately.
 KEPT = set("""let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false
-inf nan by out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
+inf nan by every out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
 sum prod min max mean any all count argmin argmax norm abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign
 mod isnan isinf sigmoid relu where transpose einsum zeros ones full eye iota random randn sprandom concat reshape diag trace tril triu
 roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh inv det lstsq grad std linalg""".split())
@@ -18,8 +18,9 @@ def tokens(text):
 # Functions that a case may declare itself; the names of their options; words with a meaning in one place.
 SOFT = set("""asin acos atan atan2 sinh cosh asinh acosh atanh hypot cbrt log2 log10 exp2 erfc gamma lgamma digamma copysign trunc clip
 isfinite isclose allclose linspace zeros_like ones_like full_like stack repeat flatten take kron diff variance median quantile cumprod
-cummax cummin searchsorted interp histogram bincount real""".split())
-OPTIONS = {"ddof", "rtol", "atol", "side", "weights"}
+cummax cummin searchsorted interp histogram bincount randint permutation real""".split())
+OPTIONS = {"ddof", "rtol", "atol", "side", "weights", "key", "like"}
+BOUNDARIES = {"periodic", "edge", "reflect", "symmetric"}
 AFTER = {":": {"literal", "float", "real", "number"}, "side=": {"left", "right"}}
 
 
@@ -27,6 +28,7 @@ def renamed(text, prefix, kept=frozenset()):
     """The program with a prefix on each of its own names."""
     declared = set(re.findall(r"\b(?:fn|monoid)\s+(\w+)", text))
     has_pi = re.search(r"\b(?:let|var|param|for)\s+pi\b|\[pi\b", text)
+    words = BOUNDARIES - {name for pair in re.findall(r"\b(?:let|var|param|input)\s+(\w+)|\[(\w+)\]", text) for name in pair}
     result, before = [], ["", ""]
     parts = tokens(text)
     after = [t for t in parts if not t.isspace()][1:] + [""]
@@ -37,6 +39,7 @@ def renamed(text, prefix, kept=frozenset()):
         following = after.pop(0)
         soft = (token in SOFT and token not in declared and following == "(" or token == "pi" and not has_pi or token == "newaxis"
                 or token in ("break", "continue") and following == ";"
+                or token in words and before[1] == "," and following in (",", ")")
                 or token in OPTIONS and following == "=" and before[1] in ("(", ",")
                 or token in AFTER.get(before[1], ()) or token in AFTER.get("".join(before), ()))
         own = re.match(r"[A-Za-z_]", token) and token not in KEPT and token not in kept and not soft

@@ -71,7 +71,7 @@ class Suite:
     def evaluate(self, case):
         try:
             reference = self.references[case.name] = Reference(case, self.work / case.name, self.options.tdslc, self.options.limit)
-            if case.command is None:
+            if not case.commands:
                 reference.evaluate()
             elif self.options.mode != "sanitizer":
                 reference.command()
@@ -148,7 +148,7 @@ class Suite:
     # --- separate executables
     def built_alone(self):
         """Cases that are expected to fail, and those that cannot share a program."""
-        chosen = [c for c in self.left(self.cases) if c.error is None and c.command is None and (c.alone or not c.good)]
+        chosen = [c for c in self.left(self.cases) if c.error is None and not c.commands and (c.alone or not c.good)]
         step = {"long": 1, "ci": 6, "quick": 40, "sanitizer": 20}[self.options.mode]
         return chosen[::step] if not self.options.filter else chosen
 

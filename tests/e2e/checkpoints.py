@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 import launch
+import series
 import turns
 
 HERE = Path(__file__).resolve().parent
@@ -207,8 +208,8 @@ def of_another_version(case, folder):
     shutil.copytree(case.folder / folder, case.folder / "other")
     for manifest in (case.folder / "other").glob("ck-*/manifest"):
         content = manifest.read_bytes()
-        require(content.startswith(b"tdsl-checkpoint 5\n"), content[:40])
-        manifest.write_bytes(content.replace(b"tdsl-checkpoint 5\n", b"tdsl-checkpoint 4\nwhatever that has\n"))
+        require(content.startswith(b"tdsl-checkpoint 6\n"), content[:40])
+        manifest.write_bytes(content.replace(b"tdsl-checkpoint 6\n", b"tdsl-checkpoint 5\nwhatever that has\n"))
     for name in (".ck-000099.left", "base-000099"):
         (case.folder / "other" / name).mkdir()
     (case.folder / "other/finished").touch()
@@ -216,7 +217,7 @@ def of_another_version(case, folder):
     before = files()
     for more in ([], ["--checkpoint", "other"]):
         _, errors = case.run(3, "--resume", "other", *more, code=2)
-        require("was written by another version of TDSL: its manifest has format 4, and this program reads format 5" in errors and "warning" not in errors, errors)
+        require("was written by another version of TDSL: its manifest has format 5, and this program reads format 6" in errors and "warning" not in errors, errors)
         require(files() == before, f"{set(before) - set(files())} are gone")
 
 
@@ -376,7 +377,7 @@ def spilled(options):
         counted(case, int(limit[1]) if limit else 1 << 40)
 
 
-CASES = {"single": single, "spilled": spilled, "decided": decided, "ranks3": ranks3, "locked": locked, "signals": signals, "sparse": sparse}
+CASES = {"series": lambda options: series.series(options, Case, require), "single": single, "spilled": spilled, "decided": decided, "ranks3": ranks3, "locked": locked, "signals": signals, "sparse": sparse}
 
 
 def passes(name, options):

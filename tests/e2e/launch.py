@@ -60,7 +60,7 @@ def other_region(explain, ranks, arguments, region, limit):
     result = run([*explain, "-n", ranks, "--stage=region", "--", *arguments], limit)
     found = re.match(r"region ([0-9a-f]{16}): (\d+) operations", result.out)
     if result.code != 0 or not found:
-        return f"tdslc explain --stage=region: {result}"
+        return f"tdslc explain --stage=region: exit code {result.code}: {' '.join(result.err.strip().splitlines()[-1:])}"
     if int(found[1], 16) != int(region["hash"]):
         return f"the survey found {region['operations']} operations, {region['hash']}, but explain {found[2]}, {int(found[1], 16)}"
     return None

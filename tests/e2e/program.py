@@ -106,7 +106,7 @@ class Program:
             if not line.startswith("//"):
                 break
             self.directive(line[2:], fields)
-        self.outputs = re.findall(r"^output\s+(\w+)", self.text, re.M)
+        self.outputs = re.findall(r"(?:^|[{;])\s*output\s+(\w+)", self.text, re.M)
         self.params = {m[0]: (m[1], m[2]) for m in re.findall(r"^param\s+(\w+)\s*:\s*(\w+)\s*(?:=\s*(.*?))?;", self.text, re.M)}
         self.variants = self.make_variants(fields)
         self.builds = [[]] + ([fields["also built"].split()] if "also built" in fields else [])  # options of `tdslc build`

@@ -100,7 +100,7 @@ class Batch:
         for index, program in self.members.items():
             prefix = self.prefix(index)
             for i in program.used_inputs():
-                result += [f"--{prefix}{i.name}", self.folder / f"{prefix}{i.name}{i.extension}"]
+                result += [f"--{prefix}{i.name}", i.argument(self.folder / f"{prefix}{i.name}")]
             for name, text in program.used_params():
                 result += [f"--{prefix}{name}", text]
         return result

@@ -11,13 +11,16 @@ LIMITS = {True: {"f64": 2.0**40, "f32": 2.0**18, "i64": 2**45, "i32": 2**26, "bo
 MOST_POINTS = 20000
 LABEL_NAMES = ["i", "j", "k", "l", "u", "v", "w", "x", "y", "z", "ii", "jj", "kk", "ll", "uu", "vv"]
 
+# In `Expr.bare`: the index variable is a whole subscript of a dimension that is longer than its range.
+LONGER = "longer"
+
 
 class Label:
     """An index variable or loop variable with values in [low, high). `dim`: its range is this extent, inferred from its use as a bare
-    subscript; None: it has an explicit range."""
+    subscript; None: it has an explicit range. `longer`: it stands on the left of a tensor of known shape, so it may also stand bare in longer dimensions."""
 
-    def __init__(self, name, low, high, dim=None):
-        self.name, self.low, self.high, self.dim = name, low, high, dim
+    def __init__(self, name, low, high, dim=None, longer=False):
+        self.name, self.low, self.high, self.dim, self.longer = name, low, high, dim, longer
 
     def count(self):
         return max(self.high - self.low, 0)
@@ -59,6 +62,14 @@ class Expressions:
     """The expression half of the generator. Subclasses provide `rng`, `exact`, `values`, `dims`, `functions`."""
 
     # --- helpers
+    def part(self, name):
+        """Whether this optional part of the language may be used."""
+        return self.parts is None or name in self.parts
+
+    def weight(self, name, weight):
+        """The weight of a maker of an optional part: more where programs consist of chosen parts."""
+        return weight if self.parts is None else 4 * weight if name in self.parts else 0
+
     def limit(self, scalar):
         return LIMITS[self.exact][scalar]
 
@@ -112,10 +123,11 @@ class Expressions:
             return self.leaf(scalar, shape, context)
         makers = [(self.elementwise, 10), (self.function, 3 if scalar != "bool" else 1), (self.choose, 1.5), (self.converted, 1)]
         if shape:
-            makers += [(self.tensor_operation, 7)]
+            makers += [(self.tensor_operation, 7), (self.everyday, self.weight("names", 2.5)), (self.keyed, self.weight("keys", 0.7))]
         else:
             makers += [(self.reduction, 5), (self.whole_reduction, 1.5 if context.points < 200 else 0)]
-            makers += [(self.leaf_read, 3)]
+            makers += [(self.leaf_read, 3), (self.everyday_scalar, self.weight("names", 0.8)), (self.padded, self.weight("boundaries", 0.8)),
+                       (self.keyed_scalar, self.weight("keys", 0.15)), (self.applied, self.weight("functions", 0.3))]
         if self.functions:
             makers += [(self.call, 1.5)]
         for _ in range(6):
@@ -124,6 +136,9 @@ class Expressions:
             if result is not None:
                 return self.bounded(result)
         return self.leaf(scalar, shape, context)
+
+    def padded(self, scalar, shape, context, depth):
+        return self.padded_read(scalar, context)
 
     def leaf_read(self, scalar, shape, context, depth):
         return self.read(scalar, context)
@@ -397,6 +412,8 @@ class Expressions:
                 options.append((bare, 10))
             if size == 0 or label.dim is not None and label.dim.size == 0:
                 continue
+            if self.longer(label, dim):
+                options.append((Expr(label.name, [], "i64", (), low, high, bare={(label.name, LONGER)}), 8))
             c = self.rng.choice([1, 1, 2, 3])
             texts = []
             if low - c >= 0 and high - c <= size:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Random well-typed TDSL programs. `generate.py SEED [exact|general|sparse]` prints one; the same seed gives the same program."""
+"""Random well-typed TDSL programs. `generate.py SEED [exact|general|sparse [PART,…]]` prints one; the same seed gives the same program."""
 import random
 import re
 import sys
@@ -7,7 +7,13 @@ import sys
 import intervals
 from expressions import Context, Label, Value
 from model import Dim, Expr, Input, Program, Stmt
+from boundaries import Boundaries
+from callables import Callables
+from everyday import Everyday
+from keys import Keys
+from leaving import Leaving
 from pipelines import Pipelines
+from records import Records
 from stored import Stored
 
 SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
@@ -25,9 +31,14 @@ class Function:
         self.elementwise = True
 
 
-class Generator(Stored, Pipelines):
-    def __init__(self, seed, exact, sparse=False):
+# Parts of the language that `parts` may restrict programs to.
+PARTS = ("names", "functions", "leaving", "keys", "series", "boundaries")
+
+
+class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries, Pipelines):
+    def __init__(self, seed, exact, sparse=False, parts=None):
         self.rng, self.exact = random.Random(seed), exact
+        self.parts = parts
         self.sparse_alone = sparse  # sparse tensors and hardly anything else
         self.program = Program(seed, exact)
         self.values, self.functions, self.dims = [], [], []
@@ -50,7 +61,8 @@ class Generator(Stored, Pipelines):
                   (self.assign_index, 2), (self.assign_slice, 1.2), (self.element_loop, 2.5), (self.tensor_loop, 3),
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
                   (self.twin, 1.2), (self.chain, 0.6), (self.pipeline, 2.5), (self.few_reads, 1.5), (self.scatter_let, 1.2), (self.scatter_assign, 1), (self.top_elements, 0.6),
-                  (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5)]
+                  (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5),
+                  (self.grown, self.weight("names", 0.8)), (self.callable, self.weight("functions", 2.5))]
         wanted = 1 if self.sparse_alone else self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:
@@ -106,12 +118,15 @@ class Generator(Stored, Pipelines):
         density = self.rng.choice([0, 1e-6, 0.01, 0.1, 0.1, 0.5, 1]) if sparse else None
         if sparse:
             low, high = min(low, 0), max(high, 0)
-        self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of, density))
+        self.program.inputs.append(Input(name, scalar, shape, low, high, self.exact, self.rng.randrange(2**32), index_of, density, table=self.table_chance(shape, sparse)))
         text = self.sparse_type_text(scalar, shape) if sparse else self.dense_type_text(scalar, shape)
         self.program.statements.append(Stmt(f"input ${name}: {text};"))
         if scalar == "bool":
             low, high = 0, 1
         self.values.append(Value(name, scalar, shape, low, high))
+
+    def table_chance(self, shape, sparse):
+        return self.part("names") and not sparse and len(shape) in (1, 2) and self.chance(0.1)
 
     def add_param(self):
         scalar = self.rng.choice(["f64", "i64"])
@@ -223,7 +238,8 @@ class Generator(Stored, Pipelines):
             if kind == "for":
                 low, high = self.rng.choice([(0, 3), (1, 4), (2, 2)])
                 step = self.rng.choice(["", "", " by 2"])
-                body.append(Stmt(f"for $r in {low}..{high}{step}", (), [[assign() for _ in range(self.rng.choice([1, 2]))]]))
+                inside = [assign() for _ in range(self.rng.choice([1, 2]))]
+                body.append(Stmt(f"for $r in {low}..{high}{step}", (), [self.with_exits(inside, Context())]))
             elif kind == "while":
                 count = self.new_name("c")
                 body += [Stmt(f"var ${count} = 0;"),
@@ -348,7 +364,7 @@ class Generator(Stored, Pipelines):
         return None if e is None else Stmt("assert({0} == {1}, \"differs from itself\");", [e, e.copy()])
 
     def make_outputs(self):
-        candidates = [v for v in self.values if v.name[0] in "vxtc"]
+        candidates = [v for v in self.values if v.name[0] in "vxtc" and v.name not in self.program.outputs]
         if not candidates:
             self.program.statements.append(self.let_tensor(Context()))
             candidates = [self.values[-1]]
@@ -370,19 +386,19 @@ class Generator(Stored, Pipelines):
         if self.chance(0.2):
             shape = self.shape(1, 2)
             names = Context().fresh(len(shape))
-            labels = [Label(n, 0, d.size, d) for n, d in zip(names, shape)]
+            labels = [Label(n, 0, d.size, d, longer=True) for n, d in zip(names, shape)]
             e = self.index_body("f64", Context().inside(labels), labels)
             name = self.new_name("z")
             self.program.outputs.append(name)
             self.program.statements.append(Stmt(f"output ${name}[{', '.join(names)}]: {self.type_text('f64', shape)} = {{0}};", [e]))
 
 
-def generate(seed, exact=None, sparse=False):
-    """The program for a seed. `exact`: None lets the seed decide. `sparse`: mostly sparse tensors."""
+def generate(seed, exact=None, sparse=False, parts=None):
+    """The program for a seed. `exact`: None lets the seed decide. `sparse`: mostly sparse tensors. `parts`: of the optional parts only these, and often; None: all."""
     choose = random.Random(f"{seed} mode")
-    return Generator(seed, choose.random() < 0.6 if exact is None else exact, sparse).generate()
+    return Generator(seed, choose.random() < 0.6 if exact is None else exact, sparse, parts).generate()
 
 
 if __name__ == "__main__":
     mode = sys.argv[2] if len(sys.argv) > 2 else ""
-    print(generate(int(sys.argv[1]), {"exact": True, "general": False}.get(mode), mode == "sparse").text(), end="")
+    print(generate(int(sys.argv[1]), {"exact": True, "general": False}.get(mode), mode == "sparse", sys.argv[3].split(",") if len(sys.argv) > 3 else None).text(), end="")

@@ -1,6 +1,7 @@
 """Generated programs as trees: expressions with type and value range, statements, inputs. `$` in a text is replaced by the
 program's prefix, so that many programs fit into one file."""
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -85,17 +86,17 @@ class Stmt:
 
 class Input:
     """An input file to generate: integers in [low, high] (as floats for float types), or uniform floats; positions in the
-    dimension `index_of` if given. `density`: fraction of nonzero elements, None: all. `wild`: including inf, -inf and nan."""
+    dimension `index_of` if given. `density`: fraction of nonzero elements, None: all. `wild`: including inf, -inf and nan. `table`: a text file with a column for a vector."""
 
-    def __init__(self, name, scalar, shape, low, high, whole, seed, index_of=None, density=None, wild=False):
+    def __init__(self, name, scalar, shape, low, high, whole, seed, index_of=None, density=None, wild=False, table=False):
         self.name, self.scalar, self.shape = name, scalar, tuple(shape)
         self.low, self.high, self.whole, self.seed, self.index_of = low, high, whole, seed, index_of
-        self.density, self.wild = density, wild
+        self.density, self.wild, self.table = density, wild, table
 
     def resized(self, sizes):
         shape = [d.resized(sizes) for d in self.shape]
         index_of = self.index_of and self.index_of.resized(sizes)
-        return Input(self.name, self.scalar, shape, self.low, self.high, self.whole, self.seed, index_of, self.density, self.wild)
+        return Input(self.name, self.scalar, shape, self.low, self.high, self.whole, self.seed, index_of, self.density, self.wild, self.table)
 
     def make(self):
         shape = tuple(d.size for d in self.shape)
@@ -115,11 +116,17 @@ class Input:
     @property
     def extension(self):
         """Most sparse tensors are written as files of entries."""
+        if self.table and self.shape[0].size > 0 and (len(self.shape) == 1 or self.shape[1].size > 1):
+            return ".csv"
         if self.density is None or self.scalar == "bool":
             return ".npy"
         if len(self.shape) == 2:
             return (".npy", ".mtx", ".mtx", ".npz")[self.seed % 4]
         return (".npy", ".tns")[self.seed % 2]
+
+    def argument(self, stem):
+        """The value of its option: the path, and for a vector in a table the column."""
+        return f"{stem}{self.extension}" + (":value" if self.extension == ".csv" and len(self.shape) == 1 else "")
 
     def save(self, stem):
         path = f"{stem}{self.extension}"
@@ -127,6 +134,8 @@ class Input:
             np.save(path, self.make())
         elif self.extension == ".npz":
             self.save_rows(path)
+        elif self.extension == ".csv":
+            Path(path).write_text(self.table_text(), encoding="ascii")
         else:
             Path(path).write_text(self.entries_text(), encoding="ascii")
 
@@ -136,6 +145,15 @@ class Input:
         stored = (values != 0) | (rng.random(values.shape) < 0.05)
         pointers = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
         np.savez(path, indices=np.nonzero(stored)[1].astype(np.int32), indptr=pointers.astype(np.int32), format=np.array(b"csr"), shape=np.array(values.shape), data=values[stored])
+
+    def table_text(self):
+        """A matrix as rows, mostly with names of columns; a vector between a column of texts and one of numbers."""
+        values, rng = self.make(), np.random.default_rng(self.seed + 1)
+        field = lambda v: str(v).lower() if self.scalar == "bool" else str(int(v)) if self.scalar in INTEGERS else repr(float(v))
+        if len(self.shape) == 1:
+            return "\n".join(["name, value ,count"] + [f'"a, {k}", {field(v)} ,{k}' for k, v in enumerate(values)]) + "\n"
+        head = [",".join(f"c{k}" for k in range(values.shape[1]))] if rng.random() < 0.6 else []
+        return "\n".join(head + [",".join(field(v) for v in row) for row in values]) + "\n"
 
     def entries_text(self):
         """Entries in any order, some of them 0, some split into two duplicates."""
@@ -187,7 +205,7 @@ class Program:
     def declared_outputs(self):
         """Outputs still present in the statements (shrinking removes some)."""
         lines = [line for s in self.statements for line in s.lines()]
-        return [o for o in self.outputs if any(line.startswith(f"output ${o}") for line in lines)]
+        return [o for o in self.outputs if any(re.match(rf"\s*output \${o}\b", line) for line in lines)]
 
     def used_inputs(self):
         lines = [line for s in self.statements for line in s.lines()]

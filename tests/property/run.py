@@ -42,6 +42,7 @@ def parse_arguments():
     parser.add_argument("--launches", type=int, default=1, help="launches of an executable per number of ranks")
     parser.add_argument("--batch", type=int, default=50, help="programs in one executable")
     parser.add_argument("--mode", choices=("mixed", "exact", "general", "sparse"), default="mixed", help="sparse: programs mostly of sparse tensors")
+    parser.add_argument("--parts", help=f"of the parts {', '.join(generate.PARTS)} only these, and often (default: all, now and then)")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--optimise", default="-O1", help="for compiling the emitted C++: 50 programs take long with -O3")
@@ -79,7 +80,7 @@ class Run:
             return [], {}
         exact = {"exact": True, "general": False}.get(options.mode)
         seeds = range(first, min(first + options.batch, options.seed + options.count))
-        programs = [generate.generate(s, exact, options.mode == "sparse") for s in seeds]
+        programs = [generate.generate(s, exact, options.mode == "sparse", options.parts and options.parts.split(",")) for s in seeds]
         rng = random.Random(first)
         points = choose_points(rng, [int(r) for r in options.ranks.split(",")], options.launches)
         failures, counters = batch.run_batch(programs, self.work / f"b{first}", self.tools_of(first), points, self.log,

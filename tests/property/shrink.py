@@ -241,5 +241,7 @@ def report_text(program, failure, point, seed):
         else:
             kind = "bool" if i.scalar == "bool" else f"randint {int(values.min())} {int(values.max()) + 1}"
         lines.append(f"// input {i.name}: {i.scalar}[{dims}] {kind}")
+        if i.extension in (".mtx", ".tns", ".csv"):
+            lines.append(f"// as {i.extension[1:]}: {i.name}")
     lines.append("// variants: float")
     return "\n".join(lines) + "\n" + program.text()

@@ -1,6 +1,6 @@
 """Random statements: declarations, assignments, loops, branches."""
 import intervals
-from expressions import Context, Label, MOST_POINTS, Value
+from expressions import Context, Label, LONGER, MOST_POINTS, Value
 from model import Dim, Expr, INTEGERS, Stmt
 from operations import MOST_ELEMENTS, size_of
 from routines import Routines
@@ -99,7 +99,7 @@ class Statements(Routines):
                 labels.append(Label(name, low, dim.size - cut))
                 ranges.append(f"{name} in {low}..{dim.text}" + (f" - {cut}" if cut else ""))
             else:
-                labels.append(Label(name, 0, dim.size, dim))
+                labels.append(Label(name, 0, dim.size, dim, longer=True))
         inner = context.inside(labels)
         e = self.index_body(scalar, inner, labels)
         exprs, suffix = [e], ""
@@ -109,7 +109,8 @@ class Statements(Routines):
         if ranges:
             suffix += " for " + ", ".join(ranges)
         all_bare = all(x.dim and (x.name, x.dim.text) in e.bare for x in labels)
-        typed = not all_bare or e.weak or self.chance(0.2)
+        longer = any(where == LONGER for x in exprs for _, where in x.bare)
+        typed = not all_bare or longer or e.weak or self.chance(0.2)
         low, high = (e.low, e.high) if style == "bare" else intervals.union((e.low, e.high), (0, 0))
         name = self.new_name("x")
         annotation = f": {self.type_text(scalar, shape)}" if typed else ""
@@ -159,7 +160,7 @@ class Statements(Routines):
                 ranges.append(f"{name} in 0..{dim.text}")
             else:
                 texts.append(name)
-                labels.append(Label(name, 0, dim.size, dim))
+                labels.append(Label(name, 0, dim.size, dim, longer=True))
         return texts, ranges, labels
 
     def left_let(self, scalar, shape, names, context):
@@ -271,7 +272,7 @@ class Statements(Routines):
             base = next((d for d in self.dims if d.text == f"{dim.text} - 1"), None)
             kind = self.rng.random()
             if base is not None and dim.size >= 1 and kind < 0.5:
-                parts.append(self.rng.choice(["1:", ":-1", f"1:{dim.text}"]))
+                parts.append(self.rng.choice(["1:", ":-1", f"1:{dim.text}"] + ([":0:-1", "-2::-1"] if self.part("names") else [])))
                 shape.append(base)
             elif dim.size >= 3 and kind < 0.4:
                 parts.append(self.rng.choice(["0:2", "1:3", f"0:3:{self.two(dim)}"]))
@@ -282,7 +283,7 @@ class Statements(Routines):
                     return None
                 parts.append(s.text())
             else:
-                parts.append(":")
+                parts.append(self.rng.choice([":", ":", "::-1"] if self.part("names") else [":"]))
                 shape.append(dim)
         if not shape:
             return None
@@ -361,7 +362,10 @@ class Statements(Routines):
         if not body:
             return None
         cut = self.rng.randrange(1, len(ranges)) if len(ranges) > 1 and self.chance(0.6) else len(ranges)
+        body = self.with_records(self.with_exits(body, inner), inner, 0.06)
         inside = body if cut == len(ranges) else [Stmt(f"for {', '.join(ranges[cut:])}", (), [body])]
+        if cut < len(ranges):
+            inside = self.with_exits(inside, Context((), context.loops + loops[:cut], context.points, context.taken), 0.1)
         return Stmt(f"for {', '.join(ranges[:cut])}", (), [inside])
 
     def scalar_local(self, context):
@@ -397,6 +401,7 @@ class Statements(Routines):
         self.trips *= max(label.count(), 1)
         body = self.block(inner, self.inner_makers(), self.rng.choice([1, 2, 3, 3]))
         self.trips //= max(label.count(), 1)
+        body = self.with_records(self.with_exits(body, inner), inner)
         return head + ([Stmt(f"for {label.name} in {text}", (), [body])] if body else [])
 
     def while_loop(self, context):
@@ -413,7 +418,11 @@ class Statements(Routines):
         self.trips *= most
         body = self.block(inner, self.inner_makers(), self.rng.choice([1, 2, 3]))
         self.trips //= most
-        body.insert(self.rng.randrange(len(body) + 1), Stmt(f"${name} += 1;"))
+        plain = len(body)
+        body = self.with_exits(body, inner)
+        # After a `continue` nothing would count.
+        body.insert(self.rng.randrange(len(body) + 1) if len(body) == plain else 0, Stmt(f"${name} += 1;"))
+        body = self.with_records(body, inner)
         joined = f"${name} < {most} && {{0}}" if self.chance(0.7) else f"{{0}} && ${name} < {most}"
         return [Stmt(f"var ${name} = 0;"), Stmt(f"while {joined}", [test], [body])]
 
@@ -424,4 +433,5 @@ class Statements(Routines):
         blocks = [self.block(context, makers, self.rng.choice([1, 2])) for _ in range(self.rng.choice([1, 2]))]
         if not all(blocks):
             return None
+        blocks = [self.with_records(b, context, 0.06) for b in blocks]
         return Stmt("if {0}", [self.expr("bool", (), context, 2)], blocks)

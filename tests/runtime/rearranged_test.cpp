@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/assembled.h"
 #include "runtime/sparse/collected.h"
 #include "runtime/sparse/places.h"
 #include "tests/runtime/sparse/random.h"
@@ -164,6 +165,64 @@ void check_kinds(std::mt19937_64& random) {
   check({{0, i, j, {{{rows / 2, rows / 2}, {0, columns}}}}}, rows, columns);
 }
 
+/// A transposition whose two partial results list the elements of some of the operand's rows.
+template <class T>
+void check_parts(std::mt19937_64& random) {
+  const Index rows = 1 + static_cast<Index>(random() % 20), columns = 1 + static_cast<Index>(random() % 20);
+  const TiledMatrix<T> m = random_matrix<T>(random, rows, columns, std::vector<double>{0, 0.1, 0.6}[random() % 3]);
+  Box tile;
+  tile.rank = 2;
+  tile[0] = {columns / 3, columns};
+  tile[1] = {0, rows};
+  std::vector<BlockPart> blocks;
+  for (const sparse::Part& part : m.parts)
+    blocks.push_back(
+        {part.box, reinterpret_cast<const std::byte*>(part.head), part.head == nullptr ? 0 : part.head->bytes});
+  Operand operand, output;
+  operand.parts = blocks;
+  output.box = tile;
+  const std::vector<Operand> outputs = {output};
+  const Kernel kernel = rearranged_kernel<T>({{0, {1}, {0}, {{{0, columns}, {0, rows}}}}});
+  OneSink lists[2], sink;
+  std::vector<BlockPart> made;
+  for (Index k = 0; k < 2; ++k) {
+    const std::vector<Operand> inputs = {operand};
+    const std::vector<Interval> labels = {tile[0], {k * rows / 2, (k + 1) * rows / 2}};
+    BlockSink* const sinks[] = {&lists[k]};
+    TaskArgs args{labels, inputs, outputs, tile};
+    args.sinks = sinks;
+    args.partial = true;
+    kernel(args);
+    Box box;
+    box.rank = 3;
+    box[0] = {k, k + 1};
+    box[1] = tile[0];
+    box[2] = tile[1];
+    const std::byte* const data = lists[k].memory.get();
+    made.push_back({box, data, data == nullptr ? 0 : sparse::head_in(lists[k].memory)->bytes});
+  }
+  Operand parts;
+  parts.parts = made;
+  const std::vector<Operand> inputs = {parts};
+  BlockSink* const sinks[] = {&sink};
+  TaskArgs args{{}, inputs, outputs, tile};
+  args.sinks = sinks;
+  moved_kernel(element_type_of<T>)(args);
+  NaiveMatrix<T> expected, found;
+  for (const auto& [at, value] : m.naive) {
+    if (value != T(0) && at.second >= tile[0].lo) expected[{at.second, at.first}] = value;
+  }
+  if (sink.memory) {
+    const sparse::Part part{sparse::head_in(sink.memory), tile, tile[0]};
+    sparse::Parts<T, 2>(std::vector{part}).rows(tile[0], [&](const sparse::Row<T>& row) {
+      row.each([&](Index j, T value) {
+        if (value != T(0)) found[{row.index(), j}] = value;
+      });
+    });
+  }
+  CHECK(found == expected);
+}
+
 std::vector<Index> random_subscripts(std::mt19937_64& random, Index count, Index extent) {
   std::vector<Index> list;
   for (Index k = 0; k < count; ++k) list.push_back(static_cast<Index>(random() % static_cast<std::uint64_t>(extent)));
@@ -192,6 +251,15 @@ void check_selections(std::mt19937_64& random) {
 }
 
 }  // namespace
+
+TEST_CASE("rearranged: a transposition in parts") {
+  std::mt19937_64 random(11);
+  for (int k = 0; k < 40; ++k) {
+    check_parts<double>(random);
+    check_parts<float>(random);
+    check_parts<bool>(random);
+  }
+}
 
 TEST_CASE("rearranged: rows and columns by index vectors with repeated elements") {
   std::mt19937_64 random(7);

@@ -34,6 +34,7 @@ Examples:
   tdslc verify product.tdsl -- --A a.npy --B b.npy       on 1, 2, 3 and 7 ranks, against the evaluator
   tdslc report stats.json trace.json -o run.html         a page that shows a run
   tdslc fmt product.tdsl                                 canonical layout, in place
+  tdslc import heat.py::smooth --call 'smooth(np.ones((50, 40)), 6)'     a NumPy function as a program
 
 `tdslc COMMAND --help` shows a command's options and examples.
 Exit codes: 0 success, 1 errors in the program or a difference found, 2 usage, 3 a bug of the compiler, 4 the )"
@@ -137,6 +138,7 @@ Examples:
   tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy --stats stats.json --trace trace.json
   tdslc report stats.json trace.json -o run.html
   tdslc report stats.json --source product.tdsl -o run.html      without a timeline, with the program's text)"},
+    {Command::kImport, "import", "Translate a NumPy function to a program, and compare both", ""},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -235,6 +237,7 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
 }
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {
+  if (command == Command::kImport) return;
   if (command == Command::kFormat) {
     app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
     app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");
@@ -365,6 +368,11 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CommandLine line;
+  if (!arguments.empty() && arguments.front() == "import") {  // the importer reads its options itself
+    line.command = Command::kImport;
+    line.program_arguments.assign(arguments.begin() + 1, arguments.end());
+    return line;
+  }
   const auto separator = std::ranges::find(arguments, "--");
   std::vector<std::string> own(arguments.begin(), separator);
   if (separator != arguments.end()) line.program_arguments.assign(separator + 1, arguments.end());

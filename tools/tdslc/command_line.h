@@ -20,7 +20,8 @@ enum class Command : std::uint8_t {
   kCompare,
   kVerify,
   kSubmit,
-  kReport
+  kReport,
+  kImport
 };
 
 /// Options of `submit` only.
@@ -37,7 +38,7 @@ struct JobOptions {
   bool dry_run = false;
 };
 
-/// A parsed command line of tdslc. Arguments after `--` are the program's.
+/// A parsed command line of tdslc. Arguments after `--` are the program's; all of `import` are the importer's.
 struct CommandLine {
   Command command = Command::kRun;
   std::string program;  ///< path of the .tdsl file

@@ -30,6 +30,8 @@ namespace tdsl::tools {
 [[nodiscard]] int format(const CommandLine& line);
 /// Builds the program and submits it as a batch job; with --wait returns the job's exit code.
 [[nodiscard]] int submit(const CommandLine& line);
+/// Replaces this process by the importer of NumPy functions, a Python program. Throws ToolchainError without Python.
+[[nodiscard]] int import_function(const CommandLine& line);
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

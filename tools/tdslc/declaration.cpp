@@ -19,8 +19,8 @@ rt::ProgramDeclaration declaration_of(const ir::Program& program) {
       d.params.push_back({p->name, program.type(n.results[0]).scalar, ir::default_text(*p)});
     } else if (const auto* i = std::get_if<ir::Input>(&n.op)) {
       d.inputs.push_back({i->name, ir::declared_type(program, program.type(n.results[0]))});
-    } else if (const auto* o = std::get_if<ir::Output>(&n.op)) {
-      d.outputs.push_back({o->name, ir::declared_type(program, program.type(o->value))});
+    } else if (const auto* o = std::get_if<ir::Output>(&n.op); o != nullptr && !o->record) {
+      d.outputs.push_back({o->name, ir::declared_type(program, program.type(o->value), o->begins), o->begins});
     } else if (const auto* dim = std::get_if<ir::Dimension>(&n.op)) {
       d.dimensions.push_back(dim->name);
     }

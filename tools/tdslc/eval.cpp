@@ -12,6 +12,7 @@
 #include "runtime/io/input_file.h"
 #include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/tensor/tensor_file.h"
+#include "runtime/shapes.h"
 #include "runtime/size.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
@@ -97,9 +98,9 @@ void write_file(Writers& writers, const std::string& path, const std::vector<std
 }
 
 template <class T>
-std::string summary(const std::string& name, const ir::Array& array, std::span<const T> all) {
-  const std::vector<std::vector<std::int64_t>> shown = rt::summary_indices(array.shape);
-  const std::vector<std::int64_t> strides = row_major(array.shape);
+std::string summary(const std::string& name, const std::vector<std::int64_t>& shape, std::span<const T> all) {
+  const std::vector<std::vector<std::int64_t>> shown = rt::summary_indices(shape);
+  const std::vector<std::int64_t> strides = row_major(shape);
   std::vector<std::int64_t> offsets = {0};
   for (std::size_t d = 0; d < shown.size(); ++d) {
     std::vector<std::int64_t> next;
@@ -110,7 +111,7 @@ std::string summary(const std::string& name, const ir::Array& array, std::span<c
   }
   Elements<T> picked(static_cast<std::int64_t>(offsets.size()));
   for (std::size_t k = 0; k < offsets.size(); ++k) picked.data[k] = all[static_cast<std::size_t>(offsets[k])];
-  return rt::format_summary<T>(name, array.shape, picked.span());
+  return rt::format_summary<T>(name, shape, picked.span());
 }
 
 /// Without a file, `output` prints its value at that point.
@@ -118,8 +119,31 @@ void show(const std::string& name, const ir::Array& array, const rt::AppOptions&
   if (options.quiet || options.outputs.contains(name)) return;
   rt::visit_element_type(array.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    fmt::print("{}\n", summary<T>(name, array, elements_of<T>(array).span()));
+    fmt::print("{}\n", summary<T>(name, array.shape, elements_of<T>(array).span()));
   });
+}
+
+/// The summary of a series: the number of records and the last one.
+template <class T>
+std::string series_text(const std::string& name, const ir::Array& array) {
+  const std::vector<std::int64_t> record(array.shape.begin() + 1, array.shape.end());
+  std::string last;
+  if (array.shape[0] > 0) {
+    const Elements<T> all = elements_of<T>(array);
+    const std::size_t size = all.size / static_cast<std::size_t>(array.shape[0]);
+    last = summary<T>(name, record, all.span().last(size));
+  }
+  return rt::series_summary(name, rt::element_type_of<T>, array.shape[0], record, last);
+}
+
+/// Without a file, a series prints its summary at the end.
+void show_series(const ir::EvalResult& result, const rt::AppOptions& options) {
+  for (const std::string& name : result.output_order) {
+    if (!result.series.contains(name) || options.quiet || options.outputs.contains(name)) continue;
+    const ir::Array& array = result.outputs.at(name);
+    rt::visit_element_type(
+        array.type, [&](auto tag) { fmt::print("{}\n", series_text<typename decltype(tag)::type>(name, array)); });
+  }
 }
 
 std::string bounds_file(const std::string& folder, const std::string& output) {
@@ -171,13 +195,36 @@ void require_writable_outputs(const ir::Program& program, const rt::AppOptions& 
   ir::for_each_node(program.body, [&](const ir::Node& n) {
     const auto* const output = std::get_if<ir::Output>(&n.op);
     const auto file = output == nullptr ? options.outputs.end() : options.outputs.find(output->name);
-    if (file != options.outputs.end()) rt::require_writable_rank(file->second, program.type(output->value).rank());
+    if (file == options.outputs.end() || output->record) return;
+    const std::size_t rank = program.type(output->value).rank();
+    output->begins ? rt::require_series_file(file->second, rank - 1) : rt::require_writable_rank(file->second, rank);
   });
   std::vector<std::string> all;
   for (const auto& [name, path] : options.outputs) all.push_back(path);
   for (const std::string& path : all) {
     if (rt::writable_kind(path) == rt::FileKind::kHdf5) rt::require_hdf5_target(path, all);
   }
+}
+
+void commit(const Writers& writers) {
+  for (const auto& writer : writers) writer->sync();
+  for (const auto& writer : writers) writer->commit();
+}
+
+/// After a run-time error: the records of series stay. Returns a line for each file.
+std::string deliver_series(const ir::EvalResult& result, const rt::AppOptions& options) {
+  Writers writers;
+  std::string text;
+  for (const std::string& name : result.series) {
+    const auto file = options.outputs.find(name);
+    if (file == options.outputs.end()) continue;
+    const ir::Array& array = result.outputs.at(name);
+    deliver(writers, name, array, options, "");
+    text += fmt::format("`{}` holds {}\n", file->second,
+                        rt::counted(static_cast<std::size_t>(array.shape[0]), "complete record"));
+  }
+  commit(writers);
+  return text;
 }
 
 }  // namespace
@@ -212,16 +259,16 @@ int eval(const CommandLine& line) {
     const ir::SourceRange& range = result.error->range;
     const std::string place =
         range.known() ? fmt::format("{}:{}: ", base_name(front.sources.name(range.file)), range.line) : "";
-    print_error(fmt::format("{}{}\n", place, result.error->message));
+    print_error(fmt::format("{}{}\n{}", place, result.error->message, deliver_series(result, options)));
     return 1;
   }
+  show_series(result, options);
   if (!flush_output()) return 1;  // no files are written then, as with executables
   make_bounds_folder(line.bounds);
   Writers writers;
   for (const std::string& name : result.output_order)
     deliver(writers, name, result.outputs.at(name), options, line.bounds);
-  for (const auto& writer : writers) writer->sync();
-  for (const auto& writer : writers) writer->commit();
+  commit(writers);
   return 0;
 }
 

@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 #include "codegen/nest/facts.h"
 #include "codegen/print/nests/printer.h"
 #include "ir/analysis/by_value.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
+#include "ir/graph/expr_build.h"
 
 // Loops over stored elements that run once per distinct value of a column (runtime/kernels/coded.h).
 
@@ -28,6 +33,7 @@ Body after(const For& rows, const For& elements) { return {place_of(rows, elemen
 }  // namespace
 
 Statements Printer::by_value(const For& f, const Stored& over) {
+  if (over.by == ir::ByValue::kPasses) return by_passes(f, over);
   printed_.needs.add(codegen::Header::kCoded);
   const Fibre& rows = over.fibres.front();
   const Variable& x = nest_.variable(rows.operand);
@@ -43,6 +49,89 @@ Statements Printer::by_value(const For& f, const Stored& over) {
   table_.release(walks_.back().name);
   walks_.resize(outside);
   return result;
+}
+
+namespace {
+
+/// True if the expression differs between the rows of a matrix, apart from its elements: it depends on the index or on
+/// these locals.
+bool varies(const Expr& e, int row, ValueId matrix, const std::set<ValueId>& locals) {
+  if (ir::is_label(e, row)) return true;
+  if (const auto* r = std::get_if<ir::Read>(&e->op)) {
+    if (r->tensor == matrix) return false;
+    if (locals.contains(r->tensor)) return true;
+  }
+  return std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return varies(part, row, matrix, locals); });
+}
+
+bool reads(const Expr& e, ValueId local) {
+  bool found = false;
+  ir::for_each_read(e, [&](const ir::Read& r) { found = found || r.tensor == local; });
+  return found;
+}
+
+}  // namespace
+
+/// `if (X.has_codes()) { … } else { … }`: the updates one after the other, each once per distinct value, or the loop.
+Statements Printer::by_passes(const For& f, const Stored& over) {
+  const ValueId matrix = over.fibres.front().operand;
+  std::set<ValueId> of_row;  // locals
+  Body lets;                 // those that are constants
+  std::map<ValueId, std::string> names;
+  Statements coded;
+  const auto add = [&](Statements more) { std::ranges::move(more, std::back_inserter(coded)); };
+  for (const Statement& s : f.body) {
+    if (const auto* let = std::get_if<Let>(&s.op)) {
+      if (!varies(let->value, f.index, matrix, of_row)) {
+        add(statements({s}));
+        continue;
+      }
+      of_row.insert(let->local);
+      lets.push_back(s);
+    } else if (const auto* var = std::get_if<Var>(&s.op)) {
+      of_row.insert(var->local);
+      names[var->local] = local_name(var->local);
+    } else if (const auto* elements = std::get_if<For>(&s.op)) {
+      for (const Statement& update : elements->body) add(by_value_alone(f, *elements, update, lets, of_row));
+    }
+  }
+  for (const auto& [local, name] : names) set_local(local, name);
+  For plain = f;
+  std::get<Stored>(plain.over).by = ir::ByValue::kNone;
+  codegen::Statement result =
+      block(fmt::format("if ({}.has_codes())", view_name(nest_.variable(matrix))), std::move(coded));
+  result.otherwise = stored(plain, std::get<Stored>(plain.over));
+  return {std::move(result)};
+}
+
+/// One update of a loop by passes in loops of its own. A value of the row is then read where it is stored.
+Statements Printer::by_value_alone(const For& f, const For& elements, const Statement& update, const Body& lets,
+                                   const std::set<ValueId>& of_row) {
+  const Update& u = *update_in(update);
+  For alone{f.index, f.over, f.order, {}};
+  auto& over = std::get<Stored>(alone.over);
+  const Statement inner{For{elements.index, elements.over, elements.order, {update}}};
+  if (of_row.contains(u.to.variable)) {
+    over.by = ir::ByValue::kTotals;
+    const Statement* const store = store_of(f, u.to.variable);
+    for (const Statement& s : f.body) {
+      if (const auto* var = std::get_if<Var>(&s.op); var != nullptr && var->local == u.to.variable)
+        alone.body.push_back(s);
+    }
+    alone.body.push_back(inner);
+    alone.body.push_back(*store);
+    Statements result = by_value(alone, over);
+    set_local(u.to.variable, place_text(std::get<Store>(store->op).to));
+    return result;
+  }
+  over.by = ir::ByValue::kCounts;
+  if (varies(u.value, f.index, over.fibres.front().operand, of_row)) {
+    over.by = ir::ByValue::kWeights;
+    std::ranges::copy_if(lets, std::back_inserter(alone.body),
+                         [&](const Statement& s) { return reads(u.value, std::get<Let>(s.op).local); });
+  }
+  alone.body.push_back(inner);
+  return by_value(alone, over);
 }
 
 codegen::Statement Printer::of_element(const For& elements, Statements body, const std::string& head,

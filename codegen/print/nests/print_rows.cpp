@@ -38,10 +38,12 @@ Statements Printer::blocks(const For& f, const Blocks& over) {
     const ValueId v{static_cast<std::int32_t>(k)};
     if (nest_.variables[k].role == Role::kLocal && nest_.variables[k].type.rank() > 0) locals += ", " + local_name(v);
   }
-  return {
-      block(fmt::format("for (const Interval {} : rt::rows::Blocks({}, rt::rows::Work::{}, {}{}))", index_name(f.index),
-                        range_name(f.index), over.products ? "kProducts" : "kLines", expr_.text(over.bytes), locals),
-            std::move(body))};
+  std::string work = fmt::format("rt::rows::Work::{}", over.products ? "kProducts" : "kLines");
+  if (over.codes)
+    work = fmt::format("{}.has_codes() ? rt::rows::Work::kCodes : {}", view_name(nest_.variable(*over.codes)), work);
+  return {block(fmt::format("for (const Interval {} : rt::rows::Blocks({}, {}, {}{}))", index_name(f.index),
+                            range_name(f.index), work, expr_.text(over.bytes), locals),
+                std::move(body))};
 }
 
 std::string Printer::row_declarations() {

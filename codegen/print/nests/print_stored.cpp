@@ -292,11 +292,16 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                             walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
+  std::string totals;
+  for (const ValueId v : over.sums) {
+    elements += fmt::format(", {}& {}", cpp_type(nest_.variable(v).type.scalar), local_name(v));
+    totals += ", " + local_name(v);
+  }
   const std::string range = part || vector ? range_text(f.index, over.within) + ", " : "";
-  std::string head =
-      fmt::format("{}.each({}{}[&](Index{}{})", row, range, ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  std::string head = fmt::format("{}.{}({}{}[&](Index{}{})", row, over.sums.empty() ? "each" : "sums", range,
+                                 ahead_text(over.ahead, f.index), named ? " " + j : "", elements);
   walks_.resize(before);
-  Statements loop{block(std::move(head), std::move(inner), "});")};
+  Statements loop{block(std::move(head), std::move(inner), fmt::format("}}{});", totals))};
   if (!sum) return loop;
   table_.release(sums);
   const std::string_view type = cpp_type(nest_.variable(sum->update->to.variable).type.scalar);
@@ -353,10 +358,13 @@ Statements Printer::accumulated_row(const For& f, Statements body) {
       std::move(body), "});")};
 }
 
-/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) {
-/// rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
-std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
+/// `rt::elements_ahead<double>(range_j.size()), [&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows
+/// `rt::rows_ahead<double>(range_f.size(), range_j.size()), [&](Index j) { rt::fetch_ahead(&B(j, range_f.lo),
+/// range_f.size()); }, `
+std::string Printer::ahead_text(const std::vector<Place>& ahead, int index) {
   std::string text, distance;
+  bool rows = false, located = false;
+  const std::string& j = index_name(index);
   for (const Place& p : ahead) {
     const Variable& v = nest_.variable(p.variable);
     const auto* last = std::get_if<ir::IndexRef>(&p.subscripts.back()->op);
@@ -365,6 +373,7 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
     if (v.type.is_compressed()) {
+      located = true;
       text += fmt::format("{}.fetch_ahead({}); ",
                           finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
       continue;
@@ -377,10 +386,17 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
             : fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
     text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_text(last->label, {}))
                 : fmt::format("rt::fetch_ahead({}); ", element);
-    if (row && distance.empty())
-      distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_text(last->label, {}));
+    const std::string_view type = cpp_type(v.type.scalar);
+    if (row && !rows) {
+      rows = true;
+      distance = fmt::format("rt::rows_ahead<{}>({}.size(), {}.size()), ", type, range_text(last->label, {}),
+                             range_text(index, {}));
+    } else if (distance.empty()) {
+      distance = fmt::format("rt::elements_ahead<{}>({}.size()), ", type, range_text(index, {}));
+    }
   }
-  return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
+  if (text.empty()) return text;
+  return fmt::format("{}[&](Index {}) {{ {}}}, ", located && !rows ? "" : distance, j, text);
 }
 
 /// A subscript of a compressed result, relative to the tensor's first element.

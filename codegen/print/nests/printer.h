@@ -207,7 +207,7 @@ class Printer {
   [[nodiscard]] bool stays(const std::vector<Expr>& subscripts) const;
   void add_marks(const For& f, codegen::Statements& body) const;
   codegen::Statements accumulated_row(const For& f, codegen::Statements body);
-  std::string ahead_text(const std::vector<Place>& ahead, const std::string& j);
+  std::string ahead_text(const std::vector<Place>& ahead, int index);
   [[nodiscard]] bool runs_over_rows(const For& f) const;
   std::string put_subscript(std::size_t dimension, const std::string& index);
   std::string put(const Store& s);
@@ -219,6 +219,9 @@ class Printer {
   // --- Stored elements by value: print_by_value.cpp
 
   codegen::Statements by_value(const For& f, const Stored& over);
+  codegen::Statements by_passes(const For& f, const Stored& over);
+  codegen::Statements by_value_alone(const For& f, const For& elements, const Statement& update, const Body& lets,
+                                     const std::set<ValueId>& of_row);
   codegen::Statements row_totals(const For& f, const For& elements, const std::string& head);
   codegen::Statements each_value(const For& elements, const std::string& head);
   codegen::Statements weighted_values(const For& f, const For& elements, const std::string& head);

@@ -37,6 +37,7 @@ struct Declarations {
   std::set<std::string> refused;  ///< invalid declarations: uses are not reported
   bool lacks_import = false;      ///< an import failed, so undeclared names may belong to that file
   std::set<std::string> outputs;
+  std::map<std::string, ir::ValueId> records;  ///< of each series a value that has the type of its records
 
   /// The function of that name, or null.
   [[nodiscard]] const ast::Function* function_named(const std::string& name) const {

@@ -19,6 +19,7 @@ namespace tdsl::frontend {
 struct BareUse {
   Dim dim;
   ir::SourceRange place;
+  bool is_left = false;  ///< on the left side of a statement whose shape is known
 };
 
 /// The range of an index variable during its inference. Numbers are unique in the compilation.
@@ -33,6 +34,7 @@ struct LabelInfo {
   ir::Expr upper;
   bool from_zero = false;                 ///< the explicit range starts at 0
   std::optional<ir::Extent> written_end;  ///< of an explicit range: one past the largest value
+  bool computed_step = false;             ///< of an explicit range: known at run time only
   std::vector<BareUse> bare_uses;
 };
 

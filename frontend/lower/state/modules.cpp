@@ -69,6 +69,7 @@ const ast::Module* Modules::load(const ast::Import& import, const SourceRange& r
     reports_.fail(DiagnosticId::kImportFailed, import.path_range,
                   "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
   const std::uint32_t file = sources_.add(path, *text);
+  if (!import.is_file) library_.insert(file);
   auto module = parse_file(sources_, file, reports_.sink());
   if (!module) throw Abandoned{};
   allow_by_comments(*module, sources_, reports_.sink());

@@ -21,6 +21,8 @@ class Modules {
   const ast::Module* load(const ast::Import& import, const SourceRange& range, std::uint32_t depth);
   /// The module that this import loaded, else null.
   [[nodiscard]] const ast::Module* read_by(const ast::Import& import) const;
+  /// True for a file of the standard library.
+  [[nodiscard]] bool is_library(std::uint32_t file) const { return library_.contains(file); }
 
  private:
   SourceManager& sources_;
@@ -29,6 +31,7 @@ class Modules {
   std::uint32_t main_file_;
   std::map<const ast::Import*, ast::Module> imports_;
   std::set<std::string> paths_;
+  std::set<std::uint32_t> library_;  ///< files imported as std.NAME
 };
 
 /// `path` relative to the working directory, given relative to `file`.

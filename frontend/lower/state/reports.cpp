@@ -37,7 +37,10 @@ Reports::Notes Reports::with_calls(Notes notes) const {
         tensor.empty() ? ""
                        : ", where `" + tensor +
                              "`, which has no type, is a tensor; index notation applies the function per element";
-    notes.push_back({frames_[k].call, "in this call of `" + frames_[k].function->name.name + "`" + hint});
+    std::string types;
+    for (const auto& [name, type] : frames_[k].instance.types)
+      types += (types.empty() ? " with " : ", ") + name + " = " + std::string(ir::name_of(type));
+    notes.push_back({frames_[k].call, "in this call of `" + frames_[k].function->name.name + "`" + types + hint});
   }
   return notes;
 }

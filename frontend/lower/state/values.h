@@ -39,6 +39,12 @@ class Guards {
     outside.conditions_.clear();
     return outside;
   }
+  /// The same enclosing branches with the conditions that mention no index variable.
+  [[nodiscard]] Guards of_whole_tensors() const {
+    Guards outside = *this;
+    std::erase_if(outside.conditions_, [](const ir::Expr& c) { return !labels_of(c).empty(); });
+    return outside;
+  }
   void enter_branch() { ++branches_; }
   void leave_branch() { --branches_; }
   [[nodiscard]] bool in_branch() const { return branches_ > 0; }

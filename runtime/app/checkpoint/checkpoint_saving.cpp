@@ -51,6 +51,7 @@ bool Checkpoints::save(const record::Path& path) {
           std::make_shared<SavedBlocks>(Folder::rank_file(folder_->unfinished_base(number_, facts_.attempt), rank));
     execution_.recorder.hand_on(saving(manifest, files));
     execution_.sink.complete();
+    for (const auto& series : execution_.sink.series().all()) manifest.series.push_back(series->saved());
     error = complete(manifest, files);
   }
   if (error.empty()) {
@@ -168,6 +169,9 @@ std::string Checkpoints::complete(Manifest& manifest, const Files& files) {
   try {
     mine.seals[0] = files.own->finish();
     if (files.base) mine.seals[1] = files.base->finish();
+    for (const auto& series : execution_.sink.series().all()) {
+      if (series->file() != nullptr) series->file()->sync();
+    }
   } catch (const RunError& e) { mine.error = e.what(); }
   const int rank = execution_.setup.world.rank(), ranks = execution_.setup.world.size();
   Engine& engine = execution_.sink.engine();

@@ -13,7 +13,7 @@ namespace {
 constexpr BuiltinOption kBuiltins[] = {
     {"tile", OptionValue::kTile, "edge of every block, or one edge per dimension (256,512)"},
     {"threads", OptionValue::kCount, "threads per rank"},
-    {"seed", OptionValue::kSeed, "seed of random and randn (default 0)"},
+    {"seed", OptionValue::kSeed, "seed of random numbers without a key (default 0)"},
     {"set", OptionValue::kAssignment, "give a param, an input, an output or a dimension; may be repeated"},
     {"plan", OptionValue::kFile, "write the plan with its predictions as JSON", &AppOptions::plan_file},
     {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", &AppOptions::stats_file},

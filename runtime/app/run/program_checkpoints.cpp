@@ -156,6 +156,7 @@ int ProgramRun::end_checkpointed(const Execution& execution) {
   if (world_.rank() == 0 && !options_.quiet) {
     std::fprintf(stderr, "stopped: checkpoint written to `%s`; resume with --resume %s\n",
                  execution.checkpoints->newest().c_str(), options_.checkpoint_directory->c_str());
+    std::fputs(execution.sink.series().kept_records().c_str(), stderr);
   }
   std::fflush(stdout);
   return leave_together(static_cast<int>(ExitCode::kCheckpointed));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/io/file_kind.h"
+
 namespace tdsl::rt {
 
 ProgramInfo::ProgramInfo() = default;
@@ -40,6 +42,11 @@ void ProgramInfo::output(const char* name, const char* type_text, int line) {
   output_lines_.push_back(line);
 }
 
+void ProgramInfo::series(const char* name, const char* type_text, int line) {
+  output(name, type_text, line);
+  declaration_.outputs.back().series = true;
+}
+
 int ProgramInfo::line_of_output(const std::string& name) const {
   for (std::size_t k = 0; k < output_lines_.size(); ++k) {
     if (declaration_.outputs[k].name == name) return output_lines_[k];
@@ -47,19 +54,28 @@ int ProgramInfo::line_of_output(const std::string& name) const {
   return 0;
 }
 
-std::size_t ProgramInfo::rank_of_output(const std::string& name) const {
-  const auto found =
-      std::ranges::find_if(declaration_.outputs, [&](const TensorDeclaration& o) { return o.name == name; });
-  TDSL_CHECK(found != declaration_.outputs.end(), "the program has the output " + name);
-  // Rank of the type text, e.g. `f64[n, max(n, m)]`.
+namespace {
+
+/// Rank of a type text, such as `f64[n, max(n, m)]`.
+std::size_t rank_of(const std::string& type_text) {
   std::size_t rank = 0;
   int depth = 0;
-  for (const char c : found->type_text) {
+  for (const char c : type_text) {
     if (c == '[' || c == '(') rank += ++depth == 1 ? 1 : 0;
     if (c == ']' || c == ')') --depth;
     if (c == ',' && depth == 1) ++rank;
   }
   return rank;
+}
+
+}  // namespace
+
+void ProgramInfo::require_writable(const std::string& output, const std::string& path) const {
+  const auto found =
+      std::ranges::find_if(declaration_.outputs, [&](const TensorDeclaration& o) { return o.name == output; });
+  TDSL_CHECK(found != declaration_.outputs.end(), "the program has the output " + output);
+  const std::size_t rank = rank_of(found->type_text);
+  found->series ? require_series_file(path, rank - 1) : require_writable_rank(path, rank);
 }
 
 SourceLine ProgramInfo::at(int place) const {

@@ -25,6 +25,7 @@ struct ParamDeclaration {
 struct TensorDeclaration {
   std::string name;
   std::string type_text;  ///< for `--help`, e.g. "f64[n, m]"
+  bool series = false;    ///< an output whose first dimension, `r`, is that of the records
 };
 
 /// All declarations that the command line depends on. Names are unique among params, inputs and outputs; a dimension
@@ -66,6 +67,8 @@ class ProgramInfo {
   void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds,
              int line, std::initializer_list<bool> sparse = {});
   void output(const char* name, const char* type_text, int line);
+  /// An output of records, which are along the first dimension of the type.
+  void series(const char* name, const char* type_text, int line);
   void dimensions(std::initializer_list<const char*> names);
   /// Declares that the program is multi-versioned, with variants selected by sizes.
   void chooses();
@@ -78,8 +81,8 @@ class ProgramInfo {
   [[nodiscard]] bool is_sparse(std::string_view input) const;
   /// Line that declares the output; 0 if there is no such output.
   [[nodiscard]] int line_of_output(const std::string& name) const;
-  /// Rank of the output; requires that it exists.
-  [[nodiscard]] std::size_t rank_of_output(const std::string& name) const;
+  /// Throws RunError unless the format of that name supports the output, which exists.
+  void require_writable(const std::string& output, const std::string& path) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
   [[nodiscard]] bool has_choices() const { return has_choices_; }
   /// Places of values not stored in blocks: those computed by kernels of one place, or all (0).

@@ -93,10 +93,12 @@ RunSetup ProgramRun::setup() {
     engine.trace = &trace_->trace();
   }
   engine.place = [this](int line) { return info_.at(line); };
-  engine.report = [](const RunError& error) {
+  const auto series = std::make_shared<SeriesList>();
+  engine.report = [series](const RunError& error) {
     silence_interrupts();
     unlink_temporaries();
     print_error(error);
+    std::fputs(series->kept_records().c_str(), stderr);
   };
   if (options_.check.any() && !options_.dry_run) {
     numbers_.emplace(options_.check, world_.rank());
@@ -115,7 +117,9 @@ RunSetup ProgramRun::setup() {
           std::move(plan),
           std::move(engine),
           unfinished_outputs(),
-          numbers_ ? &*numbers_ : nullptr};
+          numbers_ ? &*numbers_ : nullptr,
+          nullptr,
+          series};
 }
 
 /// The least system limit over all ranks, unless --memory is smaller. --memory may exceed physical memory, but not a

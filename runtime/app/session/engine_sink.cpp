@@ -6,9 +6,11 @@
 
 #include "runtime/app/run/fitting_start.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/session_impl.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/app/session/tile_entries.h"
 #include "runtime/app/session/together.h"
+#include "runtime/app/session/written_tiles.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/assembled.h"
@@ -49,7 +51,7 @@ void EngineSink::put_by(plan::Segment segment) {
     if (op.is_source()) {
       const plan::TensorId made = op.outputs.front().id;
       replayed_->sources.emplace(made, std::move(op));
-    } else if (op.op_class == plan::OpClass::kStore) {
+    } else if (op.op_class == plan::OpClass::kStore && kernels_.contains(op.record)) {  // not a record of a series
       replayed_->stores.push_back(std::move(op));
     } else {
       kernels_.erase(op.record);
@@ -162,7 +164,8 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
   if (planned->part == 1) {
     const Parts& parts = parts_.at(op.reads.front().tensor);
     Kernel combination =
-        op.outputs.front().sized()
+        op.moves ? moved_kernel(type())
+        : op.outputs.front().sized()
             ? assembled_kernel(parts.combine, type())
             : followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue);
     engine_.submit(planned, std::move(combination), last_names);
@@ -251,47 +254,6 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
   return writer ? std::move(writer) : open(token);
 }
 
-namespace {
-
-/// A tile of compressed blocks. Panels are along the first dimension, so its elements are searched once.
-template <class T>
-void write_stored_tile(const TensorWriter& writer, const TaskArgs& args) {
-  const Box& box = args.inputs[0].box;
-  const sparse::Elements<T> elements(stored_parts(args, 0));
-  Panels panels(box, sizeof(T), 0);
-  const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(panels.elements()));
-  while (panels.next()) {
-    const std::span<const Index> lo = panels.lo(), hi = panels.hi(), strides = panels.strides();
-    std::fill_n(panel.get(), (hi[0] - lo[0]) * strides[0], T(0));
-    elements.each({lo[0], hi[0]}, [&](std::span<const Index> at, T value) {
-      Index offset = 0;
-      for (std::size_t d = 0; d < lo.size(); ++d) {
-        if (at[d] < lo[d] || at[d] >= hi[d]) return;
-        offset += (at[d] - lo[d]) * strides[d];
-      }
-      panel[static_cast<std::size_t>(offset)] = value;
-    });
-    writer.write_box(lo, hi, static_cast<const T*>(panel.get()), strides);
-  }
-}
-
-template <class T>
-void write_tile(const TensorWriter& writer, const TaskArgs& args) {
-  const Operand& in = args.inputs[0];
-  if (in.data == nullptr) return write_stored_tile<T>(writer, args);
-  const auto rank = static_cast<std::size_t>(in.box.rank);
-  std::array<Index, plan::kMaxRank> lo{};
-  std::array<Index, plan::kMaxRank> hi{};
-  for (std::size_t d = 0; d < rank; ++d) {
-    lo[d] = in.box.dim[d].lo;
-    hi[d] = in.box.dim[d].hi;
-  }
-  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data),
-                   std::span(in.stride).first(rank));
-}
-
-}  // namespace
-
 Kernel EngineSink::open_array(std::string_view name, const record::TensorState& value, int line) {
   if (dry_run()) return nullptr;
   const std::string output(name);
@@ -327,6 +289,57 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
   };
 }
 
+std::shared_ptr<Series> EngineSink::open_series(std::string name, const std::string* path, SeriesLayout layout,
+                                                const checkpoint::SavedSeries* saved, int line) {
+  std::shared_ptr<RecordFile> file;
+  if (path != nullptr && !dry_run()) {
+    layout.path = *path;
+    file = open_together(
+        line, [&] { return saved != nullptr ? resume_records(layout, saved->records) : begin_records(layout); },
+        [](const std::string& token) { return open_records(token); });
+  }
+  auto series = std::make_shared<Series>(std::move(name), std::move(layout), std::move(file), saved);
+  setup_.series->add(series);
+  return series;
+}
+
+Kernel EngineSink::append_kernel(const std::shared_ptr<Series>& series, Index record, Index operation) {
+  if (dry_run()) return nullptr;
+  if (RecordFile& file = *series->file(); file.needs_room(record)) {
+    const bool makes = setup_.world.rank() == 0;
+    const std::string room = engine_.share(makes ? file.make_room(record) : std::string());
+    if (!makes) file.take_room(room);
+  }
+  if (setup_.world.rank() == 0) {
+    Index elements = 1;
+    for (const Index extent : series->layout().record) elements *= extent;
+    engine_.expect_notes(operation, elements, [series, record] { series->complete(record); });
+  }
+  return [this, series, record, operation](const TaskArgs& args) {
+    visit_element_type(series->layout().type, [&](auto tag) {
+      write_tile<typename decltype(tag)::type>(RecordPart{*series->file(), record}, args);
+    });
+    engine_.note(operation, args.inputs[0].box.volume());
+  };
+}
+
+Kernel EngineSink::line_kernel(const std::shared_ptr<Series>& series, Index record) const {
+  if (dry_run()) return nullptr;
+  return [series, record](const TaskArgs& args) {
+    visit_element_type(series->layout().type, [&](auto tag) {
+      write_tile<typename decltype(tag)::type>(RecordPart{*series->file(), record}, args);
+    });
+    series->complete(record);
+  };
+}
+
+void EngineSink::show_series() const {
+  if (dry_run() || setup_.world.rank() != 0) return;
+  for (const std::shared_ptr<Series>& series : setup_.series->all()) {
+    if (series->layout().path.empty()) write_text(series->summary() + "\n");
+  }
+}
+
 void EngineSink::write_entries() {
   Together together(setup_.world);
   const int rank = setup_.world.rank();
@@ -342,9 +355,15 @@ void EngineSink::write_entries() {
 
 void EngineSink::commit_outputs() {
   write_entries();
-  if (files_.empty() && entry_files_.empty()) return;
+  const std::vector<std::shared_ptr<Series>> series = setup_.series->all();
+  if (files_.empty() && entry_files_.empty() && series.empty()) return;
   Together together(setup_.world);
   const int rank = setup_.world.rank();
+  for (const auto& s : series) {
+    if (s->file() == nullptr) continue;
+    if (rank == 0) together.attempt([&] { s->file()->finish(); });
+    together.attempt([&] { s->file()->sync(); });
+  }
   for (const Output& file : files_) together.attempt([&] { file.writer->sync(); });
   for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });
   together.agree();
@@ -367,6 +386,12 @@ std::map<int, WriteCount> EngineSink::writes() const {
     const WriteCount count = file.writer->written();
     all[file.site].calls += count.calls;
     all[file.site].bytes += count.bytes;
+  }
+  for (const std::shared_ptr<Series>& series : setup_.series->all()) {
+    if (series->file() == nullptr || series->site() == 0) continue;
+    const WriteCount count = series->file()->written();
+    all[series->site()].calls += count.calls;
+    all[series->site()].bytes += count.bytes;
   }
   return all;
 }

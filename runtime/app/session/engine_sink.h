@@ -17,6 +17,7 @@
 #include "runtime/app/report/statistics.h"
 #include "runtime/app/run/program_info.h"
 #include "runtime/app/session/entry_output.h"
+#include "runtime/app/session/series.h"
 #include "runtime/app/session/session_inputs.h"
 #include "runtime/engine/engine.h"
 #include "runtime/io/tensor/tensor_file.h"
@@ -40,8 +41,9 @@ struct RunSetup {
   plan::PlanInputs plan_inputs;
   EngineOptions engine_options;
   Unfinished unfinished = Unfinished::kNamed;
-  const NumberCheck* numbers = nullptr;  ///< observes the engine's blocks
-  Arrays* arrays = nullptr;              ///< a caller's arrays, used instead of files
+  const NumberCheck* numbers = nullptr;                                 ///< observes the engine's blocks
+  Arrays* arrays = nullptr;                                             ///< a caller's arrays, used instead of files
+  std::shared_ptr<SeriesList> series = std::make_shared<SeriesList>();  ///< not null
 };
 
 /// Executes recorded operations: plans and predicts them, binds kernels, and submits them to the engine.
@@ -59,6 +61,7 @@ class EngineSink : public record::PlanningSink {
   /// Starts a replay: operations recorded from now on were executed by an earlier run. Sources of tensors that keep a
   /// name, and output writes, are deferred.
   void begin_replay() { replayed_.emplace(); }
+  [[nodiscard]] bool replays() const { return replayed_.has_value(); }
   struct Replayed {
     std::map<plan::TensorId, plan::Op> sources;
     std::vector<plan::Op> stores;
@@ -96,6 +99,17 @@ class EngineSink : public record::PlanningSink {
   /// The kernel that writes output tiles to a file, whose format follows from its name. Collective; null in a dry run,
   /// after checking that the file can be created.
   [[nodiscard]] Kernel open_file(const std::string& path, const record::TensorState& value, record::Place place);
+  /// A series without records, or, if it is `saved`, as it was at the checkpoint. `path`: null without a file.
+  /// Collective.
+  [[nodiscard]] std::shared_ptr<Series> open_series(std::string name, const std::string* path, SeriesLayout layout,
+                                                    const checkpoint::SavedSeries* saved, int line);
+  /// The kernel that writes tiles of a record, for the operation of that number; null in a dry run.
+  [[nodiscard]] Kernel append_kernel(const std::shared_ptr<Series>& series, plan::Index record, plan::Index operation);
+  /// The kernel that writes a whole record on rank 0; null in a dry run.
+  [[nodiscard]] Kernel line_kernel(const std::shared_ptr<Series>& series, plan::Index record) const;
+  /// On rank 0: prints the summaries of series without a file.
+  void show_series() const;
+  [[nodiscard]] const SeriesList& series() const { return *setup_.series; }
   /// Flushes files to disk and gives them their final names, all or none. Collective, at the end of the run.
   void commit_outputs();
   /// This rank's writes to dense files, by site.

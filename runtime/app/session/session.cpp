@@ -183,7 +183,8 @@ TensorHandle Session::record_rows(ElementType type, const Where& where, std::ini
                                   RowFlops flops, EmittedKernel& kernel) {
   plan::OpBuilder op =
       operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
-  op.combine(meeting.all).pieces(std::move(meeting.pieces)).flops_per_row(flops.all, flops.of_products);
+  op.combine(meeting.all).pieces(std::move(meeting.pieces));
+  op.flops_per_row(flops.all, flops.of_products, flops.dense);
   return record(op, type, kernel.take());
 }
 

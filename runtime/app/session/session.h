@@ -83,9 +83,11 @@ struct Where {
 };
 /// Floating-point operations of one row of a fused operator.
 struct RowFlops {
-  RowFlops(Index of_all, Index of_matrix_products = 0) : all(of_all), of_products(of_matrix_products) {}
+  RowFlops(Index of_all, Index of_matrix_products = 0, Index at_all_points = 0)
+      : all(of_all), of_products(of_matrix_products), dense(at_all_points) {}
   Index all;
   Index of_products;  ///< the part done by BLAS
+  Index dense;        ///< the part that does not depend on stored elements, if the rest does
 };
 /// How partial results of a fused operator combine: uniformly, or piece by piece.
 struct Meeting {
@@ -293,6 +295,10 @@ class Session {
   // Effects, in program order.
 
   void output(std::string_view name, TensorHandle value, int site, int line);
+  /// A series begins. `none`: a tensor of its type without records, which are along the first dimension.
+  void begin_series(std::string_view name, TensorHandle none, int site, int line);
+  /// Appends a record, numbered from 0 on.
+  void append(std::string_view name, TensorHandle value, Index record, int site, int line);
   void print(std::initializer_list<PrintItem> items, int site, int line);
   /// assert on a computed value.
   void check(int line, const Tensor<bool>& condition, std::string_view message, int site);

@@ -77,6 +77,7 @@ struct Execution {
     recorder.flush();
     sink.check_numbers();
     sink.finish();
+    sink.show_series();
   }
 };
 

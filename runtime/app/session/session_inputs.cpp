@@ -229,10 +229,18 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
     }
     if (kind == FileKind::kHdf5) require_hdf5_target(path, all);
   };
+  const auto is_series = [&info](const std::string& name) {
+    return std::ranges::any_of(info.declaration().outputs,
+                               [&](const TensorDeclaration& o) { return o.name == name && o.series; });
+  };
   for (const auto& [name, path] : options.outputs) {
     try {
-      require_writable_rank(path, info.rank_of_output(name));
+      info.require_writable(name, path);
       look(path);
+      for (const auto& [other, its_path] : options.outputs) {
+        if (is_series(name) && !is_series(other) && file_behind(path) == file_behind(its_path))
+          throw RunError("cannot write `" + path + "`: a file of series holds no other outputs, here " + other);
+      }
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, info.line_of_output(name)}, error.what(), error.code());
     }

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "runtime/app/session/session_impl.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/io/series/record_file.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/library/arrays.h"
@@ -113,15 +116,16 @@ void write_text(const std::string& text) {
 
 namespace {
 
-Kernel summary_kernel(std::string_view name, const record::TensorState& value) {
+/// Calls `take` with the summary of the value.
+Kernel summary_kernel(std::string_view name, const record::TensorState& value,
+                      std::function<void(std::string text)> take) {
   return [corners = record::SummaryCorners(value.desc.shape), name = std::string(name), type = value.type,
-          shape = value.desc.shape](const TaskArgs& args) {
+          shape = value.desc.shape, take = std::move(take)](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const std::unique_ptr<T[]> elements = gather<T>(corners, 0, args);
-      write_text(format_summary<T>(name, shape,
-                                   std::span<const T>(elements.get(), static_cast<std::size_t>(corners.count()))) +
-                 "\n");
+      take(format_summary<T>(name, shape,
+                             std::span<const T>(elements.get(), static_cast<std::size_t>(corners.count()))));
     });
   };
 }
@@ -138,13 +142,55 @@ void Session::output(std::string_view name, TensorHandle value, int site, int li
     return;
   }
   if (file == impl_->setup.options.outputs.end()) {
-    impl_->keep(summary_kernel(name, *state));
+    impl_->keep(summary_kernel(name, *state, [](const std::string& text) { write_text(text + "\n"); }));
     impl_->recorder.collect(name, {&state, 1}, {site, line});
     return;
   }
   if (impl_->sink != nullptr) { impl_->keep(impl_->sink->open_file(file->second, *state, {site, line})); }
   impl_->recorder.store(name, value, {site, line}, lies_in_rows(file->second));
   if (impl_->checkpoints != nullptr) impl_->written.push_back(std::move(value));
+}
+
+void Session::begin_series(std::string_view name, TensorHandle none, int /*site*/, int line) {
+  if (impl_->sink == nullptr) return;
+  const std::string output(name);
+  const auto file = impl_->setup.options.outputs.find(output);
+  const std::string* const path = file == impl_->setup.options.outputs.end() ? nullptr : &file->second;
+  if (impl_->setup.arrays != nullptr && path == nullptr) {
+    if (impl_->sink->dry_run() || !impl_->setup.arrays->wants(output)) return;
+    impl_->stop(line, "the series `" + output + "` can be written to a file, not to an array");
+  }
+  const checkpoint::SavedSeries* saved = nullptr;
+  if (impl_->sink->replays()) {
+    saved = impl_->checkpoints->resumed()->find_series(name);
+    TDSL_CHECK(saved != nullptr, "a checkpoint has the series that had begun: " + output);
+  }
+  const record::TensorState& state = none.state();
+  SeriesLayout layout{{}, state.type, {state.desc.shape.begin() + 1, state.desc.shape.end()}};
+  static_cast<void>(impl_->sink->open_series(output, path, std::move(layout), saved, line));
+}
+
+void Session::append(std::string_view name, TensorHandle value, Index record, int site, int line) {
+  const auto file = impl_->setup.options.outputs.find(std::string(name));
+  const bool shown = file == impl_->setup.options.outputs.end();
+  if (shown && impl_->setup.arrays != nullptr) return;
+  const bool whole = !shown && takes_whole_records(file->second);
+  const record::TensorState* const state = &value.state();
+  // A replay records the operation, which the earlier run has executed, without a kernel.
+  if (impl_->sink != nullptr && !impl_->sink->replays()) {
+    const std::shared_ptr<Series> series = impl_->sink->series().find(name);
+    series->appends(site);
+    if (shown) {
+      impl_->keep(
+          summary_kernel(name, *state, [series, record](std::string text) { series->show(record, std::move(text)); }));
+    } else {
+      impl_->keep(whole ? impl_->sink->line_kernel(series, record)
+                        : impl_->sink->append_kernel(series, record, impl_->recorder.next_record()));
+    }
+  }
+  if (shown) return impl_->recorder.collect(name, {&state, 1}, {site, line});
+  if (whole) return impl_->recorder.gather(name, value, {site, line});
+  impl_->recorder.store(name, value, {site, line}, state->desc.bytes() <= most_record_in_rows(file->second));
 }
 
 void Session::print(std::initializer_list<PrintItem> items, int site, int line) {

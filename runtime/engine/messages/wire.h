@@ -24,6 +24,7 @@ enum Tag : int {
   kExchange = 8,
   kBoundary = 9,
   kList = 10,
+  kNotice = 11,
   kPulse = 20,
   kAsk = 21,
   kStatus = 22

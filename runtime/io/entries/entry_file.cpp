@@ -24,9 +24,9 @@ std::pair<std::int64_t, std::int64_t> EntryFile::lines_of(std::span<const Tally>
   return {before, all};
 }
 
-EntryFile::Extents find_shape(const EntryFile& file) {
+EntryFile::Extents find_shape(const EntryFile& file, ElementType type) {
   if (std::optional<EntryFile::Extents> shape = file.shape()) return *shape;
-  return read_whole(file, ElementType::kF64).first;
+  return read_whole(file, type).first;
 }
 
 }  // namespace tdsl::rt

@@ -72,7 +72,7 @@ class EntryFile {
 
 /// The shape and entries of a whole file, read by one process.
 [[nodiscard]] std::pair<EntryFile::Extents, Entries> read_whole(const EntryFile& file, ElementType type);
-/// From the header, otherwise by reading the file.
-[[nodiscard]] EntryFile::Extents find_shape(const EntryFile& file);
+/// From the header, otherwise by reading the file's values as `type`.
+[[nodiscard]] EntryFile::Extents find_shape(const EntryFile& file, ElementType type);
 
 }  // namespace tdsl::rt

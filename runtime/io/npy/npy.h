@@ -63,15 +63,24 @@ WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std:
 [[nodiscard]] std::string npy_descriptor(ElementType type);
 
 /// The complete header that NumPy writes for a C-order array, version 1.0: magic, dictionary, padding to a multiple of
-/// 64 bytes. The elements follow it.
-[[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
+/// 64 bytes, or to `least` bytes. The elements follow it.
+[[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape,
+                                           std::size_t least = 0);
+/// A longer header, of one size for every first extent: that of a file to which records are appended (io/series).
+[[nodiscard]] std::string npy_series_header(ElementType type, std::span<const std::int64_t> shape);
+/// True if the header has the room of a series. What follows its elements belongs to an incomplete record.
+[[nodiscard]] bool is_series(const NpyHeader& header);
+
+/// The header of an open file. Throws RunError.
+[[nodiscard]] NpyHeader read_npy_header(const OpenFile& file);
 
 /// An open `.npy` file; stays on the opened file even if another one takes its name. Adjacent rows are combined into
 /// one pread of up to 4 MiB. A file modified after its header was read is an error, because its elements may be from
 /// different arrays.
 class NpyReader final : public TensorReader {
  public:
-  /// Opens the file, which must be regular, reads its header, and checks that its size is exactly the one announced.
+  /// Opens the file, which must be regular, reads its header, and checks that its size is exactly the one announced, or
+  /// that of a series and an incomplete record.
   explicit NpyReader(std::string path) : NpyReader(OpenFile(std::move(path))) {}
   explicit NpyReader(OpenFile file);
 

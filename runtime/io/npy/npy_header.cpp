@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <limits>
 #include <system_error>
+#include <vector>
 
 #include "runtime/check.h"
 #include "runtime/io/npy/npy.h"
@@ -171,7 +173,7 @@ std::string npy_descriptor(ElementType type) {
   return std::string(1, info.size > 1 ? '<' : '|') + info.kind + std::to_string(info.size);
 }
 
-std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape) {
+std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape, std::size_t least) {
   std::string dictionary = "{'descr': '" + npy_descriptor(type) + "', 'fortran_order': False, 'shape': (";
   for (std::size_t d = 0; d < shape.size(); ++d) {
     dictionary += (d == 0 ? "" : " ") + std::to_string(shape[d]);
@@ -182,7 +184,8 @@ std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> sha
   // sufficient.
   constexpr std::size_t kPrefix = 10, kAlignment = 64;
   const std::size_t unpadded = kPrefix + dictionary.size() + 1;
-  dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  const std::size_t padded = (unpadded + kAlignment - 1) / kAlignment * kAlignment;
+  dictionary.append(std::max(padded, least) - unpadded, ' ');
   dictionary += '\n';
   std::string header = "\x93NUMPY";
   header += '\x01';
@@ -190,6 +193,18 @@ std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> sha
   header += static_cast<char>(dictionary.size() & 0xFF);
   header += static_cast<char>(dictionary.size() >> 8);
   return header + dictionary;
+}
+
+std::string npy_series_header(ElementType type, std::span<const std::int64_t> shape) {
+  constexpr std::size_t kRoom = 64;
+  std::vector<std::int64_t> longest(shape.begin(), shape.end());
+  longest.front() = std::numeric_limits<std::int64_t>::max();
+  return npy_header_bytes(type, shape, npy_header_bytes(type, longest).size() + kRoom);
+}
+
+bool is_series(const NpyHeader& header) {
+  if (header.shape.empty() || header.fortran || header.swapped) return false;
+  return header.data_offset == static_cast<std::int64_t>(npy_series_header(type_of(header), header.shape).size());
 }
 
 }  // namespace tdsl::rt

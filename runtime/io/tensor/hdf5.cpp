@@ -46,8 +46,8 @@ void* load_plugin() {
 
 const Hdf5Plugin* find_plugin(std::string& why) {
   void* const library = load_plugin();
-  void* const function = library == nullptr ? nullptr : ::dlsym(library, "tdsl_hdf5_plugin_2");
-  if (function != nullptr) return reinterpret_cast<decltype(&tdsl_hdf5_plugin_2)>(function)();
+  void* const function = library == nullptr ? nullptr : ::dlsym(library, "tdsl_hdf5_plugin_3");
+  if (function != nullptr) return reinterpret_cast<decltype(&tdsl_hdf5_plugin_3)>(function)();
   const char* const error = ::dlerror();
   why = error == nullptr ? "unknown error" : error;
   return nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,9 @@ struct Hdf5Name {
 };
 /// Empty if the path does not name an HDF5 file (`.h5` or `.hdf5`).
 [[nodiscard]] std::optional<Hdf5Name> hdf5_name(const std::string& path);
+
+/// Upper limit on the bytes of a chunk: a record of a series is one chunk, or several.
+constexpr std::int64_t kMostRecordChunkBytes = std::int64_t{16} << 20;
 
 /// Loads the library on first use. Throws a RunError for `path` if it is not found.
 [[nodiscard]] const Hdf5Plugin& hdf5_plugin(const std::string& path);

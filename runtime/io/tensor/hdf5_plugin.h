@@ -48,6 +48,12 @@ class Hdf5Dataset {
   Hdf5Layout layout_;
 };
 
+/// A dataset with an unlimited first dimension, whose chunks are allocated before they are written.
+struct Hdf5Series {
+  std::vector<std::int64_t> chunk_offsets;  ///< in the file, in C order, from some record on
+  std::int64_t extent_offset = 0;           ///< of the first extent, 8 bytes in this machine's order, in the file
+};
+
 class Hdf5Plugin {
  public:
   Hdf5Plugin() = default;
@@ -64,9 +70,17 @@ class Hdf5Plugin {
   /// elements is allocated contiguously in C order but not initialised; returns its offset.
   virtual std::int64_t create(const std::string& file, bool first, const std::string& dataset, char kind, int bytes,
                               std::span<const std::int64_t> shape) const = 0;
+  /// The same for a dataset with an unlimited first dimension; chunks extend over one record at most.
+  [[nodiscard]] virtual Hdf5Series create_series(const std::string& file, bool first, const std::string& dataset,
+                                                 char kind, int bytes, std::span<const std::int64_t> shape,
+                                                 std::span<const std::int64_t> chunk) const = 0;
+  /// Cuts the dataset back to `records` records (negative: as they are), then gives it chunks for `room` records, which
+  /// becomes its first extent. Returns the chunks of records from number `from` on.
+  [[nodiscard]] virtual Hdf5Series resize_series(const std::string& file, const std::string& dataset,
+                                                 std::int64_t records, std::int64_t room, std::int64_t from) const = 0;
 };
 
 /// The library's only exported function. Its name changes with the interface above.
-extern "C" __attribute__((visibility("default"))) const Hdf5Plugin* tdsl_hdf5_plugin_2();
+extern "C" __attribute__((visibility("default"))) const Hdf5Plugin* tdsl_hdf5_plugin_3();
 
 }  // namespace tdsl::rt

@@ -25,7 +25,6 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::uintmax_t kMostHeader = 1 << 20;
-constexpr std::int64_t kMostTileBytes = std::int64_t{8} << 20;
 
 [[noreturn]] void no_zarr(const std::string& path, const std::string& what) {
   throw RunError("`" + path + "` cannot be read as a Zarr array: " + what);
@@ -175,7 +174,7 @@ std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile) {
          ",\n    \"zarr_format\": 2\n}";
 }
 
-Extents zarr_tile(ElementType type, ExtentSpan shape) {
+Extents zarr_tile(ElementType type, ExtentSpan shape, std::int64_t most) {
   Extents tile(shape.begin(), shape.end());
   for (std::int64_t& edge : tile) edge = std::max<std::int64_t>(edge, 1);
   const auto bytes = [&] {
@@ -183,7 +182,7 @@ Extents zarr_tile(ElementType type, ExtentSpan shape) {
     for (const std::int64_t edge : tile) all *= static_cast<double>(edge);
     return all;
   };
-  while (bytes() > static_cast<double>(kMostTileBytes)) {
+  while (bytes() > static_cast<double>(most)) {
     std::int64_t& longest = *std::ranges::max_element(tile);
     longest = (longest + 1) / 2;
   }
@@ -238,15 +237,16 @@ void ZarrReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, E
   head_.require_unchanged();
 }
 
-void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) const {
-  TDSL_CHECK(type_ == from && !temporary_.empty(), "an open array of the written type");
-  const auto bytes = static_cast<std::int64_t>(element_size(type_));
+WriteCount write_zarr_tiles(const std::string& folder, ElementType from, ExtentSpan tile, ExtentSpan lo, ExtentSpan hi,
+                            const void* src, ExtentSpan strides, const std::function<void(const std::string&)>& wrote) {
+  const auto bytes = static_cast<std::int64_t>(element_size(from));
   std::int64_t tile_bytes = bytes;
-  for (const std::int64_t edge : tile_) tile_bytes *= edge;
-  const std::size_t rank = shape_.size();
-  for_each_tile(tile_, lo, hi, strides, [&](const TilePart& part) {
+  for (const std::int64_t edge : tile) tile_bytes *= edge;
+  const std::size_t rank = tile.size();
+  WriteCount all;
+  for_each_tile(tile, lo, hi, strides, [&](const TilePart& part) {
     const std::string name = tile_name(part, rank, '.');
-    const std::string path = temporary_ + "/" + name;
+    const std::string path = folder + "/" + name;
     // Any rank may be the first to extend the file to its full size; repeating it has no effect.
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) fail_file(path, "cannot write", errno);
@@ -255,11 +255,22 @@ void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const voi
       ~Closing() { ::close(fd); }
     } closing{fd};
     if (::ftruncate(fd, tile_bytes) != 0) fail_file(path, "cannot write", errno);
-    count(write_dense(fd, tile_, 0, path, from, ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank),
-                      static_cast<const std::byte*>(src) + part.offset * bytes, strides));
+    const WriteCount count =
+        write_dense(fd, tile, 0, path, from, ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank),
+                    static_cast<const std::byte*>(src) + part.offset * bytes, strides);
+    all.calls += count.calls;
+    all.bytes += count.bytes;
+    wrote(name);
+  });
+  return all;
+}
+
+void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) const {
+  TDSL_CHECK(type_ == from && !temporary_.empty(), "an open array of the written type");
+  count(write_zarr_tiles(temporary_, from, tile_, lo, hi, src, strides, [this](const std::string& name) {
     const std::scoped_lock lock(mutex_);
     written_.insert(name);
-  });
+  }));
 }
 
 }  // namespace tdsl::rt

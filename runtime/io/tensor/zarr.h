@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -30,8 +31,13 @@ struct ZarrLayout {
 [[nodiscard]] ZarrLayout parse_zarray(std::string_view text, const std::string& path);
 /// Text of `.zarray`, in the format of the zarr package.
 [[nodiscard]] std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile);
-/// Tile extents for writing: halved, longest first, until a tile has at most 8 MiB.
-[[nodiscard]] Extents zarr_tile(ElementType type, ExtentSpan shape);
+/// Tile extents for writing: halved, longest first, until a tile has at most `most` bytes.
+[[nodiscard]] Extents zarr_tile(ElementType type, ExtentSpan shape, std::int64_t most = std::int64_t{8} << 20);
+
+/// Writes a box of elements of type `from` into the tile files of a folder; several ranks may write parts of the same
+/// tile. Calls `wrote` with the name of each tile's file.
+WriteCount write_zarr_tiles(const std::string& folder, ElementType from, ExtentSpan tile, ExtentSpan lo, ExtentSpan hi,
+                            const void* src, ExtentSpan strides, const std::function<void(const std::string&)>& wrote);
 
 class ZarrReader final : public TensorReader {
  public:

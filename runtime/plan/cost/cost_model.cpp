@@ -325,12 +325,23 @@ double flops_in(const RankView& v, const VisitedRows& visited) {
   return visited.flops(rows, points / static_cast<double>(total(rows)));
 }
 
+/// Properties of an operand that all its pieces share.
+struct ListedOperand {
+  ListedOperand(const Op& op, const OpPlan& plan, const TensorLookup& tensors, TensorId id)
+      : tensor(tensors(id)), by_lists(plan::by_lists(op, plan, tensors, id)), kept(plan.keeps(op, id)) {}
+
+  const PlacedTensor& tensor;
+  bool by_lists;
+  bool kept;                 ///< over super-blocks
+  bool over_panels = false;  ///< kept for later panels
+};
+
 /// A rank's cost for an operation placed by an owner table: exact, tile by tile. Returns the same as add_reads.
 double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   const double panels = panel_count(op, plan);
   double owned = 0, tiles = 0, tasks = 0, flops = 0;
   const VisitedRows visited(op, tensors);
-  for_each_tile(op, plan, rank, [&](const RankView& tile, Index) {
+  const Wanted wanted = wanted_by(op, plan, tensors, rank, [&](const RankView& tile, Index) {
     owned += volume_over(tile.owned_out.size(), [&](std::size_t d) { return total(tile.owned_out[d]); });
     tiles += 1;
     tasks += is_hit(tile) ? panels : 1;
@@ -343,7 +354,6 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   }
   cost.tasks = {tasks, tasks};
   cost.flops = {flops, flops};
-  const Wanted wanted = wanted_by(op, plan, tensors, rank);
   // With owner tables, loads are not counted piece by piece: the upper bound is the whole operand.
   const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
   if (std::ranges::any_of(op.reads, [&](const Access& access) { return is_away(access.tensor); }) || is_away(op.base)) {
@@ -354,22 +364,25 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   Estimate whole;                                       // of kept operands
   std::map<Index, Estimate> kept;                       // per super-block
   std::map<std::pair<Index, Index>, Estimate> passing;  // per super-block and panel
-  std::map<TensorId, bool> stays;
-  for (const Access& access : op.reads)
-    stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access, tensors);
+  std::map<TensorId, ListedOperand> operands;
+  for (const Access& access : op.reads) {
+    ListedOperand& operand = operands.try_emplace(access.tensor, op, plan, tensors, access.tensor).first->second;
+    operand.over_panels = operand.over_panels || kept_over_panels(op, plan, access, tensors);
+  }
   for (const WantedPiece& piece : wanted.pieces) {
-    const PlacedTensor& tensor = tensors(piece.tensor);
+    const ListedOperand& operand = operands.at(piece.tensor);
+    const PlacedTensor& tensor = operand.tensor;
     const double elements = piece.bytes / static_cast<double>(tensor.desc.element.bytes);
-    const double known = piece.block >= 0 && !by_lists(op, plan, tensors, piece.tensor) ? 1 : 0;
+    const double known = piece.block >= 0 && !operand.by_lists ? 1 : 0;
     const Estimate bytes = bytes_of_blocks(tensor.desc, tensor.distribution, {known, piece.boxes, piece.boxes},
                                            {known * elements, elements, elements});
     cost.received_elements += {known * elements, elements};
     cost.bytes_received += {bytes.lo, bytes.hi};
     cost.bytes_expected += bytes.expected;
     cost.boxes += {known, piece.boxes};
-    (plan.keeps(op, piece.tensor) ? whole
-     : stays[piece.tensor]        ? kept[piece.super_block]
-                                  : passing[{piece.super_block, piece.panel}]) += {0, bytes.expected, bytes.hi};
+    (operand.kept          ? whole
+     : operand.over_panels ? kept[piece.super_block]
+                           : passing[{piece.super_block, piece.panel}]) += {0, bytes.expected, bytes.hi};
   }
   const auto widen = [&](Estimate bytes) {
     bytes += whole;

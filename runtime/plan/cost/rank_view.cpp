@@ -294,7 +294,10 @@ std::vector<Index> longest_tiles(const Distribution& x) {
 
 Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks,
                          const Estimate& elements, double times) {
-  return tensor.block_bytes(blocks, elements, tensor.sized() ? longest_tiles(where) : std::vector<Index>{}, times);
+  if (!tensor.sized()) return tensor.block_bytes(blocks, elements, {}, times);
+  double least = 1;
+  for (int d = 0; d < where.rank(); ++d) least *= static_cast<double>(where.tiling(d).shortest());
+  return tensor.block_bytes(blocks, elements, longest_tiles(where), times, least);
 }
 
 Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace tdsl::plan::counting {
@@ -28,8 +28,6 @@ std::vector<Index> coordinates_of(const Distribution& where, Index number) {
   }
   return at;
 }
-
-using TileFunction = std::function<void(const RankView&, Index)>;
 
 void for_each_listed(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
   const Index edge = plan.super_block.empty() || op.shape.empty() ? 0 : plan.super_block.front();
@@ -72,14 +70,25 @@ bool reads_along(const Access& access, int label) {
   });
 }
 
+void mix_in(std::uint64_t& h, Index x) {
+  h = (h ^ static_cast<std::uint64_t>(x)) * 0xff51afd7ed558ccdULL;
+  h ^= h >> 32;
+}
+
 /// Hash of a piece within a super-block.
 struct WantedPieceHash {
   std::size_t operator()(const WantedPiece& piece) const noexcept {
     std::uint64_t h = static_cast<std::uint64_t>(piece.tensor) * 0x9e3779b97f4a7c15ULL +
                       static_cast<std::uint64_t>(piece.super_block);
-    const auto mix = [&h](Index x) { h = (h ^ static_cast<std::uint64_t>(x)) * 0xff51afd7ed558ccdULL, h ^= h >> 32; };
-    mix(piece.block);
-    for (const Interval& i : piece.box) mix(i.lo), mix(i.hi);
+    mix_in(h, piece.block);
+    for (const Interval& i : piece.box) mix_in(h, i.lo), mix_in(h, i.hi);
+    return static_cast<std::size_t>(h);
+  }
+};
+struct NumbersHash {
+  std::size_t operator()(const std::vector<Index>& numbers) const noexcept {
+    std::uint64_t h = 0x9e3779b97f4a7c15ULL;
+    for (const Index x : numbers) mix_in(h, x);
     return static_cast<std::size_t>(h);
   }
 };
@@ -93,15 +102,21 @@ struct SamePiece {
 class Wanting {
  public:
   Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
-      : op_(op), plan_(plan), tensors_(tensors), most_(kListedPieces / plan.space.ranks()) {
+      : op_(op), plan_(plan), most_(kListedPieces / plan.space.ranks()) {
     for (const Access& access : op.reads) own_.try_emplace(access.tensor, tensors(access.tensor).distribution, rank);
+    for (const Access& access : op.reads) {
+      reads_.push_back({access, tensors(access.tensor), own_.at(access.tensor), plan.keeps(op, access.tensor), {}});
+      for (std::size_t l = 0; l < op.labels.size(); ++l)
+        reads_.back().along.push_back(reads_along(access, static_cast<int>(l)));
+    }
   }
 
   void add(const RankView& tile, Index super_block) {
-    for (std::size_t a = 0; a < op_.reads.size() && tile.works; ++a) add_access(a, tile, super_block);
+    for (std::size_t a = 0; a < reads_.size() && tile.works; ++a) add_access(a, tile, super_block);
   }
   Wanted take() {
     Wanted wanted{{}, exact_, read_};
+    wanted.pieces.reserve(steps_.size());
     for (const auto& [piece, step] : steps_) {
       wanted.pieces.push_back(piece);
       std::tie(wanted.pieces.back().super_block, wanted.pieces.back().panel) = step;
@@ -110,20 +125,28 @@ class Wanting {
   }
 
  private:
+  /// An access, with everything that does not depend on tiles.
+  struct Read {
+    const Access& access;
+    const PlacedTensor& tensor;
+    const OwnTiles& own;
+    bool kept = false;
+    std::vector<bool> along;  ///< per label: it subscripts the operand
+  };
+
   /// Adds the pieces that the access needs for the tile, panel by panel, unless another tile with the same labels
   /// already did.
   void add_access(std::size_t a, const RankView& tile, Index super_block) {
-    const Access& access = op_.reads[a];
-    std::vector<Index> key{static_cast<Index>(a), super_block};
-    std::vector<Interval> labels, range;
+    const Read& read = reads_[a];
+    key_.assign({static_cast<Index>(a), super_block});
     for (std::size_t l = 0; l < tile.label.size(); ++l) {
-      labels.push_back(tile.label[l].front());
-      if (!reads_along(access, static_cast<int>(l))) continue;
-      key.insert(key.end(), {tile.label[l].front().lo, tile.label[l].back().hi});
+      if (read.along[l]) key_.insert(key_.end(), {tile.label[l].front().lo, tile.label[l].back().hi});
     }
-    if (!seen_.insert(std::move(key)).second) return;
+    if (!seen_.insert(key_).second) return;
+    std::vector<Interval> labels, range;
+    for (const Intervals& label : tile.label) labels.push_back(label.front());
     for (const ReduceLabel& r : op_.reduce) {
-      range.push_back({0, reads_along(access, r.label) ? static_cast<Index>(tile.label[idx(r.label)].size()) : 1});
+      range.push_back({0, read.along[idx(r.label)] ? static_cast<Index>(tile.label[idx(r.label)].size()) : 1});
     }
     std::vector<Index> at(range.size(), 0);
     do {
@@ -132,66 +155,71 @@ class Wanting {
         panel = panel * panel_count(op_, plan_, k) + at[k];
         labels[idx(op_.reduce[k].label)] = tile.label[idx(op_.reduce[k].label)][static_cast<std::size_t>(at[k])];
       }
-      add_box(access, labels, super_block, panel);
+      add_box(read, labels, super_block, panel);
     } while (advance(at, range));
   }
 
-  void add_box(const Access& access, const std::vector<Interval>& labels, Index super_block, Index panel) {
-    const PlacedTensor& tensor = tensors_(access.tensor);
-    const Distribution& where = tensor.distribution;
-    const auto element = static_cast<double>(tensor.desc.element.bytes);
-    std::vector<Interval> box, blocks;
-    std::vector<Index> at;
-    const bool sized = tensor.desc.sized();  // whole blocks
+  void add_box(const Read& read, const std::vector<Interval>& labels, Index super_block, Index panel) {
+    const TensorDesc& desc = read.tensor.desc;
+    const Distribution& where = read.tensor.distribution;
+    const auto element = static_cast<double>(desc.element.bytes);
+    std::vector<Interval>&box = box_, &blocks = blocks_;
+    std::vector<Index>& at = at_;
+    box.clear(), blocks.clear(), at.clear();
+    const bool sized = desc.sized();  // whole blocks
     double volume = element;
-    for (std::size_t d = 0; d < access.dims.size(); ++d) {
-      box.push_back(touched_by(access.dims[d], labels, tensor.desc.shape[d]));
+    for (std::size_t d = 0; d < read.access.dims.size(); ++d) {
+      box.push_back(touched_by(read.access.dims[d], labels, desc.shape[d]));
       if (box.back().empty()) return;
-      blocks.push_back(where.tiling(static_cast<int>(d)).tiles_meeting(box.back()));
-      at.push_back(blocks.back().lo);
       const Tiling& tiling = where.tiling(static_cast<int>(d));
+      blocks.push_back(tiling.tiles_meeting(box.back()));
+      at.push_back(blocks.back().lo);
       if (sized) box.back() = {tiling.tile(blocks.back().lo).lo, tiling.tile(blocks.back().hi - 1).hi};
       volume *= static_cast<double>(box.back().size());
     }
     double count = 1;
     for (const Interval& along : blocks) count *= static_cast<double>(along.size());
     const Estimate elements = Estimate::exactly(volume / element);
-    read_ += sized ? bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), elements).expected : volume;
+    read_ += sized ? bytes_of_blocks(desc, where, Estimate::exactly(count), elements).expected : volume;
     if (count > 1 && static_cast<double>(steps_.size()) + count > static_cast<double>(most_)) {
       exact_ = false;
-      return want({access.tensor, -1, std::move(box), super_block, panel, volume, count});
+      return want({read.access.tensor, -1, box, super_block, panel, volume, count}, read.kept);
     }
     do {
-      if (own_.at(access.tensor).has(at)) continue;
-      WantedPiece piece{access.tensor, 0, {}, super_block, panel, element};
+      if (read.own.has(at)) continue;
+      WantedPiece piece{read.access.tensor, 0, {}, super_block, panel, element};
+      piece.box.reserve(at.size());
       for (std::size_t d = 0; d < at.size(); ++d) {
         const Tiling& tiling = where.tiling(static_cast<int>(d));
         piece.block = piece.block * tiling.tiles() + at[d];
         piece.box.push_back(intersect(box[d], tiling.tile(at[d])));
         piece.bytes *= static_cast<double>(piece.box.back().size());
       }
-      want(std::move(piece));
+      want(std::move(piece), read.kept);
     } while (advance(at, blocks));
   }
 
   /// A piece of a kept operand is the same piece in every super-block.
-  void want(WantedPiece piece) {
+  void want(WantedPiece piece, bool kept) {
     const std::pair step(piece.super_block, piece.panel);
-    if (plan_.keeps(op_, piece.tensor)) piece.super_block = 0;
+    if (kept) piece.super_block = 0;
     const auto [known, fresh] = steps_.try_emplace(std::move(piece), step);
     known->second = std::min(known->second, step);
   }
 
   const Op& op_;
   const OpPlan& plan_;
-  const TensorLookup& tensors_;
   std::map<TensorId, OwnTiles> own_;
-  std::set<std::vector<Index>> seen_;
+  std::vector<Read> reads_;
+  std::unordered_set<std::vector<Index>, NumbersHash> seen_;
   /// The first super-block and panel that need a piece.
   std::unordered_map<WantedPiece, std::pair<Index, Index>, WantedPieceHash, SamePiece> steps_;
   Index most_;
   bool exact_ = true;
   double read_ = 0;
+  // Of the current access and box; kept to save allocations.
+  std::vector<Index> key_, at_;
+  std::vector<Interval> box_, blocks_;
 };
 
 /// Sums, over the rank's tiles in an owner table, the product over dimensions of `along(list, tile)`.
@@ -244,9 +272,12 @@ double panel_count(const Op& op, const OpPlan& plan) {
   return volume_over(op.reduce.size(), [&](std::size_t k) { return panel_count(op, plan, k); });
 }
 
-Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
+Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const TileFunction& also) {
   Wanting wanting(op, plan, tensors, rank);
-  for_each_tile(op, plan, rank, [&](const RankView& tile, Index super_block) { wanting.add(tile, super_block); });
+  for_each_tile(op, plan, rank, [&](const RankView& tile, Index super_block) {
+    wanting.add(tile, super_block);
+    if (also) also(tile, super_block);
+  });
   return wanting.take();
 }
 

@@ -11,8 +11,10 @@
 
 namespace tdsl::plan::counting {
 
-/// Calls f(tile, super-block) for every tile of the rank.
-void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const std::function<void(const RankView&, Index)>& f);
+/// Of a tile and its super-block.
+using TileFunction = std::function<void(const RankView&, Index)>;
+/// Calls f for every tile of the rank.
+void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f);
 
 /// True if the operation writes any element of the tile.
 [[nodiscard]] bool is_hit(const RankView& tile);
@@ -43,7 +45,9 @@ struct Wanted {
   bool exact = true;                ///< every piece is within one block
   double read_bytes = 0;  ///< bytes of all boxes that its tasks access, each once per super-block, local or remote
 };
-[[nodiscard]] Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);
+/// `also`: called for every tile, too.
+[[nodiscard]] Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank,
+                               const TileFunction& also = nullptr);
 
 /// The tiles of a tensor that a rank has; for copies, those of its own copy.
 class OwnTiles {

@@ -218,7 +218,7 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
   const auto count = static_cast<double>(parts);
   // The lists of all parts have an entry per point.
   const double element =
-      assembles(op) ? points_of(op) * entry_bytes(op.shape.size()) / std::max(1.0, elements_of(op.shape) * count)
+      assembles(op) ? entries_of(op) * entry_bytes(op.shape.size()) / std::max(1.0, elements_of(op.shape) * count)
                     : static_cast<double>(op.outputs.front().element.bytes);
   const std::vector<Traffic> all =
       inputs.tells_nodes() ? meeting_traffic(own, work, made, count, element, inputs) : std::vector<Traffic>{};
@@ -244,13 +244,15 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
 
 std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works, const std::vector<Boxes>& boxes) {
   std::vector<double> bytes;
+  const double of_point = op.moves ? entries_of(op) / std::max(1.0, points_of(op)) : 1;
   for (std::size_t w = 0; w < works.size(); ++w) {
     bool split = false;
     for (std::size_t k = op.shape.size(); k < works[w].cut.size(); ++k) split = split || !works[w].cut[k].empty();
     double worst = 0;
     for (std::size_t r = 0; split && r < boxes[w].ranks(); ++r) {
       if (!boxes[w].has[r]) continue;
-      worst = std::max(worst, assembles(op) ? counting::points_of(op, boxes[w], r) : output_elements(op, boxes[w], r));
+      worst = std::max(
+          worst, assembles(op) ? of_point * counting::points_of(op, boxes[w], r) : output_elements(op, boxes[w], r));
     }
     bytes.push_back(
         worst * (assembles(op) ? entry_bytes(op.shape.size()) : static_cast<double>(op.outputs.front().element.bytes)));

@@ -38,9 +38,8 @@ bool small_result(const Op& op) { return op.op_class != OpClass::kLoad && result
 
 /// True if the work is small enough to be done on every rank, or on one.
 bool small_work(const Op& op) {
-  // A point of a fused operator is one row's share of many operations.
-  const double points = points_of(op) * (op.by_rows ? std::max(1.0, op.flops_per_point / 2) : 1.0);
-  return small_result(op) && points <= kRedundantPoints && points_of(op) * op.flops_per_point <= kRedundantFlops;
+  return small_result(op) && simple_points_of(op) <= kRedundantPoints &&
+         points_of(op) * op.flops_per_point <= kRedundantFlops;
 }
 
 /// Limit on the numbers of columns tried.

@@ -8,18 +8,30 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The fastest that fits; if none fits, the one that holds least.
-std::size_t best_of(const std::vector<Alternative>& alternatives) {
-  std::vector<std::size_t> fitting;
-  std::vector<PlanPrice> prices;
+/// Without --memory, if no plan is within the preferred share, plans within this factor of the one that holds least
+/// count as holding as little.
+constexpr double kHoldsAsLittle = 1.25;
+
+/// The fastest that fits; if none fits, the one that holds least, or the fastest that holds as little.
+std::size_t best_of(const std::vector<Alternative>& alternatives, const PlanInputs& inputs) {
   std::size_t least = 0;
+  bool any = false;
   for (std::size_t k = 0; k < alternatives.size(); ++k) {
     if (alternatives[k].held_bytes < alternatives[least].held_bytes) least = k;
-    if (!alternatives[k].fits) continue;
-    fitting.push_back(k);
+    any = any || alternatives[k].fits;
+  }
+  const double most = alternatives[least].held_bytes * kHoldsAsLittle;
+  const auto counts = [&](const Alternative& a) {
+    return any ? a.fits : excess_of(a, inputs) == 0 && a.held_bytes <= most;
+  };
+  std::vector<std::size_t> candidates;
+  std::vector<PlanPrice> prices;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    if (!counts(alternatives[k])) continue;
+    candidates.push_back(k);
     prices.push_back(alternatives[k].price);
   }
-  return fitting.empty() ? least : fitting[fastest_of(prices)];
+  return candidates.empty() ? least : candidates[fastest_of(prices)];
 }
 
 bool places_tasks(const Alternative& a) { return schedule_named(a.name)->workflow != nullptr; }
@@ -29,25 +41,25 @@ bool is_baseline(const Alternative& a) { return schedule_named(a.name)->baseline
 /// latencies the engine hides but the model adds up: they are chosen only if they also receive and hold no more than
 /// the best of the others, steps included. A step that takes operands from many blocks has to assemble them first,
 /// which the model ignores.
-std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
+std::size_t cheapest_of(const std::vector<Alternative>& alternatives, const PlanInputs& inputs) {
   std::vector<std::size_t> regular, rest;
   for (std::size_t k = 0; k < alternatives.size(); ++k) {
     if (!is_baseline(alternatives[k])) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
   }
-  if (regular.empty()) return best_of(alternatives);
+  if (regular.empty()) return best_of(alternatives, inputs);
   std::vector<Alternative> few;
   for (const std::size_t k : regular) few.push_back(alternatives[k]);
   const auto held_with_a_step = [](const Alternative& a) {
     return a.held_bytes + static_cast<double>(a.price.largest_step);
   };
-  const Alternative best = few[best_of(few)];
+  const Alternative best = few[best_of(few, inputs)];
   for (const std::size_t k : rest) {
     const Alternative& a = alternatives[k];
     if (a.price.bytes_received > best.price.bytes_received || held_with_a_step(a) > held_with_a_step(best)) continue;
     regular.push_back(k);
     few.push_back(a);
   }
-  return regular[best_of(few)];
+  return regular[best_of(few, inputs)];
 }
 
 /// Plans within this factor of the fastest, priced on few ranks, are compared again on more ranks.
@@ -111,7 +123,7 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const 
       a = weigh(a.name, a.plan, a.note, region, well);
   };
   const auto choose = [&] {
-    return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, *schedule);
+    return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all, inputs)) : named(all, *schedule);
   };
   auto chosen = choose();
   while (chosen != all.end() && few.sample < inputs.ranks && !priced.contains(chosen->name)) {

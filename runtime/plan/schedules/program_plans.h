@@ -24,10 +24,11 @@ struct ProgramPlans {
 enum class Compare : std::uint8_t { kNothing, kChoices, kAll };
 
 /// Plans a region by the schedule. Null (`auto`) compares all schedules and puts the cheapest that fits first (those
-/// that place tasks only if they also receive and hold no more than the others, steps included); if none fits, the one
-/// that holds least. A requested schedule comes first whether it fits or not: whether memory suffices is decided with
-/// storage on disk in view (runtime/app/run/fitting_start.h). With Compare::kAll the others follow. A pure function of
-/// its arguments.
+/// that place tasks only if they also receive and hold no more than the others, steps included). If none fits, the one
+/// that holds least is first; if they exceed only the share that is preferred without --memory, the cheapest of those
+/// that hold at most a quarter more. A requested schedule comes first whether it fits or not: whether memory suffices
+/// is decided with storage on disk in view (runtime/app/run/fitting_start.h). With Compare::kAll the others follow. A
+/// pure function of its arguments.
 [[nodiscard]] ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const Schedule* schedule,
                                         Compare others = Compare::kNothing);
 

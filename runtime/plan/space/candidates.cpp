@@ -171,6 +171,7 @@ Op combination_of(const Op& recorded, const Op& partial) {
   op.combine = Combine::kNone;
   op.flops_per_point = 1;
   op.tile = recorded.tile;
+  op.moves = recorded.moves;
   if (assembles(recorded)) op.uncut = recorded.uncut;
   const int parts = partial.out_rank() - recorded.out_rank();
   for (int d = 0; d < recorded.out_rank(); ++d) {
@@ -192,7 +193,7 @@ Op combination_of(const Op& recorded, const Op& partial) {
   // The labels of a result with an epilogue are its dimensions.
   op.epilogue = recorded.epilogue;
   op.reads.insert(op.reads.end(), recorded.epilogue_reads().begin(), recorded.epilogue_reads().end());
-  if (assembles(recorded)) op.flops_per_point = points_of(recorded) / std::max(1.0, points_of(op));  // one per entry
+  if (assembles(recorded)) op.flops_per_point = entries_of(recorded) / std::max(1.0, points_of(op));  // one per entry
   return op;
 }
 

@@ -110,7 +110,7 @@ void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const O
   if (op.combine == Combine::kNone || op.base >= 0 || op.replicated || op.home >= 0 || op.reduce.empty() ||
       op.most_split_labels() == 0)
     return;
-  if (tile.empty() && points_of(op) < kLeastPoints) return;
+  if (tile.empty() && simple_points_of(op) < kLeastPoints) return;
   Index tiles = 1;
   for (const Tiling& t : cuts.out) tiles *= t.tiles();
   double operand_elements = 0;

@@ -70,6 +70,15 @@ Interval Tiling::tiles_meeting(Interval elements) const {
   return {tile_of(inside.lo), tile_of(inside.hi - 1) + 1};
 }
 
+Index Tiling::shortest() const {
+  if (tiles_ == 0) return 0;
+  Index least = tile(tiles_ - 1).size();
+  if (edge_ > 0) return least;
+  if (ends_ == nullptr) return std::min(least, units() / tiles_ * unit_);
+  for (std::size_t t = 0; t < ends_->size(); ++t) least = std::min(least, (*ends_)[t] - (t > 0 ? (*ends_)[t - 1] : 0));
+  return least;
+}
+
 Index Tiling::longest() const {
   if (tiles_ == 0) return 0;
   if (edge_ > 0) return std::min(edge_, extent_);

@@ -108,8 +108,9 @@ class Tiling {
   [[nodiscard]] Index tile_of(Index x) const;
   /// Tiles that overlap the element range (clipped to the dimension); empty if none.
   [[nodiscard]] Interval tiles_meeting(Interval elements) const;
-  /// The longest tile.
+  /// The longest and the shortest tile.
   [[nodiscard]] Index longest() const;
+  [[nodiscard]] Index shortest() const;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 
  private:

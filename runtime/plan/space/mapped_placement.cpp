@@ -10,6 +10,8 @@
 
 namespace tdsl::plan {
 
+using parts::plain_dim;
+
 namespace {
 
 bool names_ranks(const BlockMap& map, Index ranks) {
@@ -31,7 +33,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     const Index ranks = inputs_.ranks, rows = map.columns->blocks(map.columns->row_dim);
     std::vector<ReduceChoice> choices;
     for (std::size_t k = 0; k < op_.reduce.size(); ++k)
-      choices.push_back({panels(k, ranks * rows > 4096 ? ranks : std::lcm(ranks, rows)), 0, {}});
+      choices.push_back({whole_panels(k, ranks * rows > 4096 ? ranks : std::lcm(ranks, rows)), 0, {}});
     return choices;
   }
   Index split = 1;
@@ -49,7 +51,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
       choices.push_back(canonical(k, {}));
       continue;
     }
-    Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
+    Tiling tiling = blocks == 1 ? whole_panels(k, 1) : panels(k, blocks * wanted);
     if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, blocks * wanted);
     }
@@ -66,6 +68,26 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
   return choices;
 }
 
+/// Adopts the cuts of the largest placed operand if they are unequal: those of two tensors have no common ends.
+void PlacementBuilder::adopt_cuts(const std::vector<Index>& blocks, std::vector<Tiling>& tilings) const {
+  if (cuts_ || !inputs_.tile.empty()) return;
+  for (std::size_t o = op_.tile.size(); o < op_.shape.size(); ++o) {
+    const OutSubscript& s = op_.out[o];
+    if (s.label < 0 || s.coefficient != 1 || op_.is_uncut(o)) continue;
+    double largest = 0;
+    for (const Access& access : op_.reads) {
+      const PlacedTensor* const operand = operands_.placed(access.tensor);
+      const int d = operand != nullptr ? plain_dim(op_, access, s.label, operand->desc) : -1;
+      if (d < 0 || operand->desc.shape[idx(d)] != op_.shape[o]) continue;
+      const Tiling& tiling = operand->distribution.tiling(d);
+      const auto bytes = static_cast<double>(operand->desc.bytes());
+      if (tiling.ends() == nullptr || tiling.tiles() % blocks[o] != 0 || bytes <= largest) continue;
+      largest = bytes;
+      tilings[o] = tiling;
+    }
+  }
+}
+
 std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   const std::size_t rank = op_.shape.size();
   if (work.blocks.size() != rank && work.blocks.size() != rank + op_.reduce.size()) return std::nullopt;
@@ -74,6 +96,7 @@ std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   const std::vector<Index> blocks(work.blocks.begin(), work.blocks.begin() + static_cast<std::ptrdiff_t>(rank));
   Draft draft;
   draft.tilings = out_tilings(blocks, inputs_.threads, inputs_.ranks);
+  if (!work.columns) adopt_cuts(blocks, draft.tilings);
   if (!work.columns && !are_parts_of_blocks(draft.tilings, work)) return std::nullopt;
   std::optional<std::vector<ReduceChoice>> reduce = reduce_by(work, tile_count(draft.tilings));
   if (!reduce) return std::nullopt;

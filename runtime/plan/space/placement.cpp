@@ -12,7 +12,6 @@
 namespace tdsl::plan {
 
 using parts::contiguous;
-using parts::gathered_bytes;
 using parts::mentions;
 using parts::plain_dim;
 using parts::reduced_dim;
@@ -47,6 +46,12 @@ double points_of(const Op& op) {
   return points;
 }
 
+double entries_of(const Op& op) { return op.moves ? op.outputs.front().stored.expected : points_of(op); }
+
+double simple_points_of(const Op& op) {
+  return points_of(op) * (op.by_rows ? std::max(1.0, op.flops_per_point / 2) : 1.0);
+}
+
 PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands)
     : op_(op), inputs_(inputs), operands_(operands) {
   if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
@@ -64,26 +69,6 @@ PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const
   stream_ = stream_of(op, operands);
 }
 
-Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const {
-  if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty())
-    return 1;
-  const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
-  if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
-  const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
-  if (inputs_.memory == 0 || op_.outputs.empty()) return wanted;
-  const double bytes = static_cast<double>(op_.outputs.front().element.bytes) * elements_of(op_.shape);
-  const bool fits = static_cast<double>(wanted) * bytes <= kShareOfParts * static_cast<double>(inputs_.memory);
-  return fits ? wanted : 1;
-}
-
-// Note [Parts of large results] Every part is an additional result to initialise and add. That is negligible next to
-// long sums, but the product of a transposed sparse matrix with a vector makes only a few additions per element: such a
-// result gets one part per thread, and none if the parts would fill a memory limit.
-Index PlacementBuilder::parts_per_thread(Index ranks_used) const {
-  const double flops = points_of(op_) * op_.flops_per_point / static_cast<double>(ranks_used);
-  return flops < kFlopsOfPart * elements_of(op_.shape) * static_cast<double>(2 * inputs_.threads) ? 1 : 2;
-}
-
 ReduceChoice PlacementBuilder::canonical(std::size_t k, GridDim grid) const {
   const Cuts::Reduction& cut = cuts_->reduce[k];
   return {cut.tiling, cut.per_part, std::move(grid)};
@@ -92,69 +77,6 @@ ReduceChoice PlacementBuilder::canonical(std::size_t k, GridDim grid) const {
 GridDim PlacementBuilder::carried(GridDim dim, const Tiling& from, const Tiling& to) {
   if (!dim.axes.empty() && from != to) dim.q = contiguous(to, dim.size());
   return dim;
-}
-
-Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
-  if (cuts_) return cuts_->reduce[k].tiling;
-  const int label = op_.reduce[k].label;
-  const bool small = op_.labels[idx(label)].from_data && gathered_bytes(op_, label, operands_) < kGatherWhole;
-  // Each panel of a gather iterates over all points.
-  if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1))
-    return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
-  // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
-  const bool in_order =
-      k > 0 && ((op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) || assembles(op_));
-  // A task sorts the entries of all lists together.
-  if (in_order || parts::combined_lists(op_, operands_) != nullptr) {
-    return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
-  }
-  for (const Access& access : op_.reads) {
-    const PlacedTensor* placed = operands_.placed(access.tensor);
-    if (placed == nullptr) continue;
-    const int d = reduced_dim(op_, access, label, placed->desc);
-    if (d >= 0) return placed->distribution.tiling(d);
-  }
-  return even_panels(label, multiple);
-}
-
-Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
-  const Index extent = op_.labels[idx(label)].range.size();
-  Index counted = extent;  // at most one row per element
-  bool dense = false;      // some operand has an element for every value
-  for (const Access& access : op_.reads) {
-    const PlacedTensor* const placed = operands_.placed(access.tensor);
-    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
-    if (tensor.sized() && plain_dim(op_, access, label, tensor) == 0)
-      counted = std::min(counted, cut_extents(tensor).front());
-    const auto has_label = [&](const auto& term) { return term.label == label; };
-    dense = dense || (!tensor.sized() && std::ranges::any_of(access.dims, [&](const DimAccess& dim) {
-              return std::ranges::any_of(dim.terms, has_label);
-            }));
-  }
-  counted = dense ? extent : std::max(counted, std::min(extent, multiple));
-  Tiling chosen = choose_panels(counted, multiple, longest_edge(label), inputs_.tile);
-  if (counted < extent) {
-    const Index tiles = ceil_div(std::max(chosen.tiles(), ceil_div(extent, kMostBlockExtent)), multiple) * multiple;
-    chosen = inputs_.tile.empty() ? Tiling::near_equal(extent, tiles)
-                                  : choose_panels(extent, multiple, longest_edge(label), inputs_.tile);
-  }
-  const RowCounts* const counts = inputs_.tile.empty() ? counts_along(label) : nullptr;
-  return counts != nullptr ? counts->cut(chosen.tiles()) : chosen;
-}
-
-const RowCounts* PlacementBuilder::counts_along(int label) const {
-  const Interval range = op_.labels[idx(label)].range;
-  const auto counts_of = [&](const TensorDesc& tensor) {
-    return tensor.rows != nullptr && range.lo == 0 && tensor.rows->rows == range.hi ? tensor.rows.get() : nullptr;
-  };
-  for (const Access& access : op_.reads) {
-    const PlacedTensor* const placed = operands_.placed(access.tensor);
-    const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
-    if (tensor.rows != nullptr && plain_dim(op_, access, label, tensor) == 0) return counts_of(tensor);
-  }
-  const bool rows = op_.outputs.size() == 1 && !op_.out.empty() && op_.out[0].label == label &&
-                    op_.out[0].coefficient == 1 && op_.out[0].constant == 0;
-  return rows ? counts_of(op_.outputs.front()) : nullptr;
 }
 
 void PlacementBuilder::share_cuts(Draft& draft) const {
@@ -191,40 +113,6 @@ void PlacementBuilder::share_cuts(Draft& draft) const {
         draft.tilings[k] = shared;
       }
     }
-  }
-}
-
-/// Note [Assemblies] A compressed tensor is assembled from points with computed positions: `K[row[e], col[e]] +=
-/// val[e]`. Ranks that share the points keep their values as lists of entries, a list per tile of the result. The lists
-/// are pieces like any block; the owner of a tile concatenates those of all parts in order, sorts the entries by their
-/// coordinates, stably, and combines the values of each element. So the bits do not depend on the number of parts.
-void PlacementBuilder::list_entries(const ReduceChoice& parts, TensorDesc& output) const {
-  const double label = static_cast<double>(std::max<Index>(parts.tiling.extent(), 1));
-  const double points = points_of(op_);
-  const double largest = static_cast<double>(parts.tiling.longest() * parts.per_part) / label * points;
-  const double count = static_cast<double>(ceil_div(parts.tiling.tiles(), parts.per_part));
-  output.stored = {0, points, std::ceil(largest * count)};
-  output.storage = entry_lists(op_.shape.size());
-  output.rows = nullptr;
-  if (!output.uncut.empty()) output.uncut.insert(output.uncut.begin(), false);
-}
-
-/// The rows of lists are cut for all ranks, among which the combination shares them.
-std::vector<Index> PlacementBuilder::list_tiles(std::vector<Index> multiple,
-                                                const std::vector<Index>& reduce_shares) const {
-  if (assembles(op_) && parts::split_labels(reduce_shares) > 0)
-    multiple.front() = std::lcm(multiple.front(), inputs_.ranks);
-  return multiple;
-}
-
-/// The tiles of an assembly are those of its lists, so that each list has one reader.
-void PlacementBuilder::adopt_lists(const std::vector<Index>& multiple, std::vector<Tiling>& tilings) const {
-  const PlacedTensor* const lists = parts::combined_lists(op_, operands_);
-  if (lists == nullptr) return;
-  const int first = lists->distribution.rank() - op_.out_rank();
-  for (int d = 0; d < op_.out_rank(); ++d) {
-    const Tiling& tiling = lists->distribution.tiling(first + d);
-    if (tiling.tiles() % multiple[idx(d)] == 0) tilings[idx(d)] = tiling;
   }
 }
 
@@ -291,7 +179,7 @@ std::vector<ReduceChoice> PlacementBuilder::unsplit(Index output_tiles, Index ra
       choices.push_back(canonical(k, {}));
       continue;
     }
-    ReduceChoice choice{panels(k, std::lcm(multiple, wanted)), 0, {}};
+    ReduceChoice choice{whole_panels(k, std::lcm(multiple, wanted)), 0, {}};
     if (wanted > 1 && choice.tiling.tiles() > 1) {
       choice = split(choice.tiling, {}, wanted);
       wanted = 1;
@@ -393,7 +281,7 @@ Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_sh
       continue;
     }
     const Index shares_and_parts = std::lcm(multiple, factor) * (factor > 1 ? wanted : 1);
-    Tiling tiling = panels(k, shares_and_parts);
+    Tiling tiling = factor > 1 ? panels(k, shares_and_parts) : whole_panels(k, shares_and_parts);
     if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, shares_and_parts);
     }
@@ -503,7 +391,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   int splits = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = reduced_dim(op_, access, op_.reduce[k].label, operand.desc);
-    ReduceChoice choice{panels(k, 1), 0, {}};
+    ReduceChoice choice{whole_panels(k, 1), 0, {}};
     if (cuts_) {
       choice = canonical(k, {});
       if (d >= 0 && taken[idx(d)] < 0 && split_dim(d)) {
@@ -520,7 +408,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     if (d >= 0 && taken[idx(d)] < 0) {
       if (k > 0 && assembles(op_) && from.tiling(d).tiles() > 1) return std::nullopt;
       taken[idx(d)] = op_.out_rank() + static_cast<int>(k);
-      choice.tiling = from.tiling(d);
+      if (split_dim(d) || !op_.moves) choice.tiling = from.tiling(d);
       if (split_dim(d)) {
         if (op_.combine == Combine::kNone || ++splits > op_.most_split_labels()) return std::nullopt;
         choice = columns ? ReduceChoice{choice.tiling, 1, {}}
@@ -545,7 +433,7 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
   c.op = op_;
   c.plan.space = d;
   c.plan.super_block.assign(op_.shape.size(), 0);
-  for (std::size_t k = 0; k < op_.reduce.size(); ++k) c.plan.reduce.push_back(panels(k, 1));
+  for (std::size_t k = 0; k < op_.reduce.size(); ++k) c.plan.reduce.push_back(whole_panels(k, 1));
   c.plan.why = std::move(why);
   place_leaves(c);
   return c;

@@ -43,6 +43,8 @@ class PlacementBuilder {
   [[nodiscard]] Index parts_per_thread(Index ranks_used) const;
   /// Tiles of a reduce label: those of a placed operand, else chosen.
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
+  /// The same for a label that is not split: a single panel if elements are moved, which need no lists then.
+  [[nodiscard]] Tiling whole_panels(std::size_t k, Index multiple) const;
   /// Tiles of a label independent of its operands; of equal work if the row distribution is known.
   [[nodiscard]] Tiling even_panels(int label, Index multiple) const;
   /// Longest edge of a task along a label.
@@ -93,6 +95,8 @@ class PlacementBuilder {
   /// is left open) are those of reduce labels.
   [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares,
                                  const std::vector<GridDim>& reduce_dims, std::string why) const;
+  /// Adopts the unequal cuts of placed operands that consist of these numbers of blocks.
+  void adopt_cuts(const std::vector<Index>& blocks, std::vector<Tiling>& tilings) const;
   /// Adopts the tiles of the largest operand that is distributed along the output's axes like the output.
   void adopt_tiles(Draft& draft) const;
   void place_leaves(Candidate& c) const;
@@ -129,6 +133,10 @@ class PlacementBuilder {
 
 /// Points of the operation's label space.
 [[nodiscard]] double points_of(const Op& op);
+/// Expected entries of all lists of an assembly together.
+[[nodiscard]] double entries_of(const Op& op);
+/// The same, where a point of a fused operator, a row's share of many operations, counts for every two operations.
+[[nodiscard]] double simple_points_of(const Op& op);
 /// Elements of a tensor of this shape.
 [[nodiscard]] double elements_of(const std::vector<Index>& shape);
 

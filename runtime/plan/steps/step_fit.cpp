@@ -29,7 +29,13 @@ constexpr double kMiB = 1024.0 * 1024.0;
 class StepFit {
  public:
   StepFit(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs)
-      : op_(op), plan_(plan), tensors_(tensors), limit_(limit), inputs_(inputs), largest_(largest_step()) {}
+      : op_(op),
+        plan_(plan),
+        tensors_(tensors),
+        limit_(limit),
+        inputs_(inputs),
+        fullest_(fullest_of(plan.space)),
+        largest_(largest_step()) {}
 
   void run() {
     if (largest_ <= limit_) return;
@@ -96,7 +102,8 @@ class StepFit {
     plan_.kept = kept;
     plan_.super_block = super_block;
     largest_ = largest_step();
-    super_blocks();
+    const bool all = !kept.empty() && std::ranges::all_of(kept, [](bool stays) { return stays; });
+    if (!all) super_blocks();  // steps with everything in them do not shrink
     return {kept, plan_.super_block, largest_, received()};
   }
 
@@ -151,14 +158,33 @@ class StepFit {
   /// True if the limit is the user's.
   [[nodiscard]] bool is_limited() const { return inputs_.window > 0 || inputs_.memory > 0; }
 
-  [[nodiscard]] double received() const {
-    return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample).mean_bytes;
+  [[nodiscard]] double received() const { return costs().mean_bytes; }
+
+  /// Steps of owner tables are listed one by one, which takes long: under a limit that the user has not set, only the
+  /// fullest rank's are.
+  [[nodiscard]] CostSummary costs() const {
+    if (is_limited() || !plan_.space.by_table())
+      return summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample);
+    const Cost cost = cost_of(op_, plan_, tensors_, fullest_, inputs_.machine, inputs_.threads);
+    CostSummary sum;
+    sum.mean_bytes = cost.bytes_expected;
+    sum.max_step = cost.step_bytes.hi;
+    sum.expected_step = cost.step_bytes.expected;
+    return sum;
+  }
+
+  /// The rank with the most tiles of an owner table.
+  [[nodiscard]] static Index fullest_of(const Distribution& space) {
+    Index fullest = 0;
+    for (Index rank = 1; space.by_table() && rank < space.ranks(); ++rank)
+      fullest = space.owned_tiles(rank) > space.owned_tiles(fullest) ? rank : fullest;
+    return fullest;
   }
 
   /// Assembled operands count if the user limits a step with --window; --memory adds them itself.
   [[nodiscard]] double largest_step() const {
     if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
-    const CostSummary cost = summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample);
+    const CostSummary cost = costs();
     return inputs_.memory > 0 ? cost.max_step : cost.expected_step;
   }
 
@@ -219,6 +245,7 @@ class StepFit {
   const TensorLookup& tensors_;
   double limit_;
   const PlanInputs& inputs_;
+  Index fullest_;
   double largest_;
 };
 

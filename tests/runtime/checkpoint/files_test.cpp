@@ -212,7 +212,7 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   }
   for (const std::string version : {"3", "4", "50"}) {
     CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(of_version(version, text))),
-                         ("its manifest has format " + version + ", and this program reads format 5").c_str(),
+                         ("its manifest has format " + version + ", and this program reads format 6").c_str(),
                          OtherVersion);
   }
   for (const std::string version : {"", "x", "5x", "-5"})

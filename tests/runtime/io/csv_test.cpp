@@ -73,6 +73,14 @@ TEST_CASE("csv: a column by its name, as any type that its fields are") {
   }
 }
 
+TEST_CASE("csv: the shape is found by reading values of the declared type") {
+  const TemporaryFolder folder;
+  const InputFile matrix(folder.write("b.csv", "c0,c1\ntrue,false\nfalse,1\n0,0\n"));
+  CHECK(find_shape(*matrix.entries(), ElementType::kBool) == Extents{3, 2});
+  const InputFile column(folder / "b.csv" + ":c1");
+  CHECK(find_shape(*column.entries(), ElementType::kBool) == Extents{3});
+}
+
 TEST_CASE("csv: a file of numbers is a matrix, of one column a vector") {
   const TemporaryFolder folder;
   CHECK(csv_array<double>(folder.write("m.csv", "1,2\n3,4\n5,6\n"), 2) ==

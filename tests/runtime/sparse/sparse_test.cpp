@@ -134,6 +134,22 @@ void check_vectors(const TiledMatrix<T>& m) {
   });
   CHECK(y == ey);
   CHECK(z == ez);
+  // In partial sums, with and without prefetching; two sums at once.
+  const auto total = [&x](Index j, T value, double& sum, double& count) {
+    sum += static_cast<double>(value) * x[static_cast<std::size_t>(j)];
+    count += 1;
+  };
+  parts.rows({0, m.rows}, [&](const Row<T>& row) {
+    double sum = 1, ahead = 1, elements = 0, same = 0, visited = 0;
+    bool inside = true;
+    row.each([&](Index, T) { ++visited; });
+    row.sums(total, sum, elements);
+    row.sums(
+        Index{3}, [&](Index j) { inside = inside && 0 <= j && j < m.columns; }, total, ahead, same);
+    CHECK(sum == 1 + ey[static_cast<std::size_t>(row.index())]);
+    CHECK(ahead == sum);
+    CHECK((elements == visited && same == visited && inside));
+  });
 }
 
 }  // namespace
@@ -152,6 +168,32 @@ TEST_CASE("sparse blocks: every format, density and cut against naive maps") {
       check_matrix(random, random_matrix<bool>(random, rows, columns, density));
       check_matrix(random, random_matrix<std::int32_t>(random, rows, columns, density));
       check_vectors(random_matrix<bool>(random, columns, rows, density));
+    }
+  }
+}
+
+TEST_CASE("sparse kernels: sums of a row are combined in lanes, in one order for all kinds of blocks") {
+  constexpr Index kColumns = 11;
+  std::vector<double> v(kColumns);
+  for (std::size_t k = 0; k < v.size(); ++k) v[k] = 1.0 / static_cast<double>(k + 3);
+  double lane[4] = {};
+  for (std::size_t k = 0; k < 8; ++k) lane[k % 4] += v[k];
+  double expected = 0.5 + ((lane[0] + lane[2]) + (lane[1] + lane[3]));
+  for (std::size_t k = 8; k < v.size(); ++k) expected += v[k];
+  std::vector<std::uint32_t> columns(kColumns);
+  for (std::size_t k = 0; k < columns.size(); ++k) columns[k] = static_cast<std::uint32_t>(3 * k);
+  const auto add = [](Index, double value, double& sum) { sum += value; };
+  for (const bool listed : {true, false}) {
+    Segment<double> segment{listed ? columns.data() : nullptr, v.data(), kColumns, 0, 0, true};
+    for (const bool no_zeros : {true, false}) {
+      segment.no_zeros = no_zeros;
+      double sum = 0.5, ahead = 0.5;
+      Row<double>(0, {&segment, 1}).sums(add, sum);
+      Row<double>(0, {&segment, 1})
+          .sums(
+              Index{2}, [](Index) {}, add, ahead);
+      CHECK(sum == expected);
+      CHECK(ahead == expected);
     }
   }
 }

@@ -26,10 +26,17 @@ std::string emitted_stored(const std::string& body) {
   passes::PassContext context;
   return codegen::emit(codegen::lower(passes::iteration(ir::parse(kCompressedMatrices + body), context)), {});
 }
-std::string emitted_coded(const std::string& body) {
+std::string emitted_coded(const std::string& body, bool nests = false) {
+  passes::PassContext context;
+  ir::Program program = passes::iteration(ir::parse(kCompressedMatrices + body), context);
+  if (nests) program = passes::stored_nests(program, context);
+  return codegen::emit(codegen::lower(passes::coding(program, context)), {});
+}
+
+std::string emitted_walk(const std::string& body) {
   passes::PassContext context;
   const ir::Program program = passes::iteration(ir::parse(kCompressedMatrices + body), context);
-  return codegen::emit(codegen::lower(passes::coding(program, context)), {});
+  return codegen::emit(codegen::lower(passes::stored_nests(program, context)), {});
 }
 
 void check_contains(const std::string& text, const std::string& part) {
@@ -55,11 +62,21 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
   check_contains(text, "const auto r = t.out_from<double, 1>(0.0);");
   check_contains(text, "A.rows(range_i, [&](const auto& row) {");
   check_contains(text, "double total = 0.0;");
-  check_contains(text, "[&](Index j) { rt::fetch_ahead(y(j)); },");
+  check_contains_words(text, "rt::elements_ahead<double>(range_j.size()), [&](Index j) { rt::fetch_ahead(y(j)); },");
   check_contains(text, "[&](Index j, double a) { total += scalar::absent_multiply(a, y(j)); });");
   check_contains_words(text, "session.sparse<double>({\"r\", ");
   check_contains_words(
       text, "{{\"i\", n}}, {{\"j\", m, Cut::kWhole}}, Combine::kNone, {{std::move(A), {at(0), walked(1)}}, ");
+}
+
+TEST_CASE("codegen emit stored: sums of a row in a walk are added up in lanes, and updates of results are not") {
+  const std::string text = emitted_walk(
+      "%8:f64[%0] \"u\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\n"
+      "%9:f64[%1] \"r\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %8[i])) @0:5:1-5:2\n"
+      "output \"r\" %9\n");
+  check_contains_words(text, "row.sums(rt::elements_ahead<double>(Interval{0, m}.size()), [&](Index");
+  check_contains_words(text, "double a, double& total");
+  check_contains_words(text, "row.each(rt::elements_ahead<double>(Interval{0, m}.size()), [&](Index");
 }
 
 TEST_CASE("codegen emit stored: a guard with both bounds of the column is a part of the row") {
@@ -231,7 +248,10 @@ TEST_CASE("codegen emit stored: elements in other places are moved by a kernel o
       "0.0)) @0:6:1-6:2\n"
       "output \"T\" %8\noutput \"R\" %9\noutput \"L\" %10\n");
   check_contains(text, "#include \"runtime/kernels/rearranged.h\"");
-  check_contains_words(text, ".out(\"j\", m).out(\"i\", n).uncut().read(A.id(), {at(1), whole()})");
+  check_contains_words(text,
+                       ".label(\"j\", Interval{0, m}).reduce(\"i\", n).write({m, n}, {{0, 1, 0}, {plan::kAnyLabel, 1, "
+                       "0}}).read(A.id(), {at(1), whole()}).combine(Combine::kSum)");
+  check_contains_words(text, ".moves()");
   check_contains_words(text, ".stored_elements_of({&A.desc()})");
   check_contains_words(text, "rt::rearranged_kernel<double>({{0, {1, 1, 0, 0}, {0, 1, 0, 0}, {{{0, m}, {0, n}}}}})");
   check_contains_words(text, "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, 2, m}, {{{0, n}, {0, m}}}}})");
@@ -248,7 +268,7 @@ TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, 
       "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
       "output \"R\" %9\noutput \"S\" %10\n");
   check_contains_words(text,
-                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_selected_from("
+                       ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_rows_selected_from("
                        "{&A.desc()})");
   check_contains_words(
       text,
@@ -320,6 +340,21 @@ TEST_CASE("codegen emit stored: operations over coded columns run once per disti
   check_contains_words(text, "[&](Index j, double a, double weight) { s(j) += a * weight; });");
   check_contains_words(text, "rt::each_value(A, range_i, [&](Index, double a, Index count) { rt::add_repeated(");
   check_contains_words(text, "rt::each_value(A, range_i, [&](Index j, double a, Index) {");
+}
+
+TEST_CASE("codegen emit stored: operators that share a walk run once per distinct value, or the walk runs once") {
+  const std::string text = emitted_coded(
+      "%8:f64[%0] \"u\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\n"
+      "%9:f64[%1] \"s\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], mul(%5[i], %8[i]))) @0:5:1-5:2\n"
+      "%10:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) @0:6:1-6:2\n"
+      "output \"s\" %9\noutput \"r\" %10\n",
+      true);
+  check_contains(text, "auto A = session.coded_input<double>(\"A\"");
+  check_contains_words(text, "A.has_codes() ? rt::rows::Work::kCodes : rt::rows::Work::kLines");
+  check_contains_words(text, "if (A.has_codes()) { rt::row_totals<Combine::kSum>(A, ");
+  check_contains_words(text, "[&](Index i, double total) { u(i) = total; }); rt::weighted_values(A, ");
+  check_contains_words(text, "} else { A.rows(");
+  CHECK(codegen::testing::compiler_says(text) == "");
 }
 
 TEST_CASE("codegen emit stored: one operation does not code columns, nor do products with matrices") {

@@ -141,6 +141,7 @@ TEST_CASE("codegen operations: every property of an operation is printed and par
   op->pieces = {{plan::Combine::kMax, Extent::of({1}) * Extent(2)}};
   op->uncut = {true, false};
   op->flops_per_row = Extent(7);
+  op->dense_flops_per_row = Extent(2);
   op->sparsity.result = plan::SparseResult::kAtVisited;
   op->sparsity.visits = {{{2}, {3}}, {{3}}};
   op->sparsity.bounds = {{1, false, 2, Extent(-1)}, {0, true, 0, Extent()}};
@@ -157,6 +158,7 @@ TEST_CASE("codegen operations: every property of an operation is printed and par
   CHECK(read.pieces[0].count == op->pieces[0].count);
   CHECK(read.uncut == op->uncut);
   CHECK(read.flops_per_row == op->flops_per_row);
+  CHECK(read.dense_flops_per_row == op->dense_flops_per_row);
   CHECK(read.sparsity.visits == op->sparsity.visits);
   CHECK(!read.sparsity.bounds[0].from_below);
   CHECK(read.sparsity.bounds[1].from_below);
@@ -236,6 +238,8 @@ TEST_CASE("codegen operations: every rule of the verifier") {
        {last(ReleaseStep{{0}}), "a released value is a host value: %0 `n`"},
        {[](OperationProgram& p) { only<InputStep>(p).target = {0}; }, "an input is a host value: %0 `n`"},
        {[](OperationProgram& p) { only<OutputStep>(p).value = {0}; }, "an output is a host value: %0 `n`"},
+       {[](OperationProgram& p) { only<OutputStep>(p).record = ValueId{5}; },
+        "the number of a record is not a host value: %5 `C`"},
        {last(random_host), "a random tensor is a host value: %0 `n`"},
        {last(host_chain), "a product is a host value: %0 `n`"},
        {last(host_chain), "a chain has one more size than factors"},

@@ -41,7 +41,8 @@ class StmtPrinter {
   }
   std::string operator()(const ast::Output& node) const {
     return "output " + target(node.target) + annotations(node.annotations) +
-           (node.definition ? definition(*node.definition) : "") + ";";
+           (node.definition ? definition(*node.definition) : "") +
+           (node.every ? " every " + exprs_.text(node.every) : "") + ";";
   }
   std::string operator()(const ast::Let& node) const {
     return let_or_var(node.is_mutable) + target(node.target) + annotations(node.annotations) +

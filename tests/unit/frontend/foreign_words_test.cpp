@@ -82,9 +82,18 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
              "; it is in the library: import std.signal; there it is convolve_full(x, y)");
   check_hint("print(logsumexp(A));", "7", "; it is in the library: import std.nn; there it is log_sum_exp(A)");
   check_hint("print(cov(A));", "7", "; it is in the library: import std.stats; there it is covariance(A)");
+  check_hint("print(default_rng(1));", "7", "; write random(n, key=1); a key takes the place of a generator");
+  check_hint("print(shuffle(x));", "7", "; it is in the library: import std.random; there it is shuffle(x, 1)");
+  check_hint("print(randint(0, 9, size=3));", "21",
+             "randint has no argument `size=`; sizes stand alone: randint(…, n, m)");
   check_hint("print(percentile(x, 5));", "7", "; write quantile(x, 50 / 100.0)");
   check_hint("print(arctan2(x, x));", "7", "; write atan2(y, x)");
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
+  check_hint("print(polyval(x, x));", "7",
+             "; write let p[i] = sum[j](y[j] * x[i] ** j) with the coefficients y, that of the lowest power first");
+  check_hint("print(trapz(x));", "7", "; it is in the library: import std.calculus; there it is trapezoid(x, 0.5)");
+  check_hint("print(setdiff1d(x, x));", "7",
+             "; no operation finds its own size; `let c[i] = !any[k](x[i] == v[k]);` compares with a list");
   check_hint("print(sqrtt(x));", "7", "; did you mean `sqrt`?");
   check_hint("print(var(x));", "7", "`var` is a reserved word, not a function; the variance is variance(x)");
 }
@@ -94,6 +103,11 @@ TEST_CASE("values of other languages") {
   check_hint("print(None);", "7", "; there is no value for nothing");
   check_hint("print(2.0 * PI);", "13", "; write pi");
   check_hint("print(x[end]);", "9", "; the last element is x[-1], and x[k:] runs to it");
+  check_hint("print(sin(e));", "11", "`e` is not declared; write exp(1.0)");
+  check_hint("print(x[e]);", "9", "or bind it on the left or with `for e in …`");
+  check_hint("print(x[None, :]);", "9", "`None` is not declared; a new dimension is written newaxis: x[newaxis, :]");
+  check_hint("print(x[x > 1.0]);", "9",
+             "but this is bool[n]; where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part");
 }
 
 TEST_CASE("an axis is named") {
@@ -209,7 +223,7 @@ TEST_CASE("a tensor that subscripts the left side is in scope") {
 
 TEST_CASE("a reserved word that is declared as a name is one error, wherever it is used") {
   const std::string reserved = "is a reserved word and cannot be used as a name";
-  check_hint("param tile: i64 = 3;\nprint(tile);", "7", "`tile` " + reserved);
+  check_hint("param then: i64 = 3;\nprint(then);", "7", "`then` " + reserved);
   check_hint("let in = 3;\nfor i in 0..3 { print(in + i); }\nlet y = in * 2;", "5", "`in` " + reserved);
   check_hint("var where = 3;\nwhere = 4;\nprint(where, where(c, x, x));", "5", "`where` " + reserved);
   check_hint("let (a, in) = svd(A);\nprint(in);", "9", "`in` " + reserved);

@@ -281,9 +281,12 @@ TEST_CASE("functions are arguments, not values") {
   check_says("fn g(x: f64) -> f64 = x;\nprint(g + 1);", "2:7 undefined-name: `g` is a function: it is called, g(…)\n");
   check_says("fn at(f: fn(f64) -> f64, x: f64) -> f64 = f(x);\nprint(at(sine, 1.0));",
              "2:10 undefined-function: there is no function `sine`; did you mean `sin`?\n");
-  check_says(
-      "fn up(f: fn(f64) -> f64, x: f64) -> f64 { var s = x; s = f(s); return s; }\n"
-      "let v = ones(3);\nlet a[i] = up(fn(t) = t + v[i], 1.0);\nprint(a);",
-      "3:12 not-supported: a lambda that mentions the index variable `i`, with statements or given to a function "
-      "with statements, is not supported yet\n");
+  check_says("fn f(h: f64 = 1.0, x: f64) -> f64 = h * x;\nprint(f(1.0, 2.0));",
+             "1:20 bad-argument: the parameter `x` has no default, so it stands before those that have one\n"
+             "  1:6 `h` has a default\n");
+  check_says("fn f[T](x: T[...]) -> T { return sum[i](x[i]); }\nprint(f(ones(3)));",
+             "1:41 rank-mismatch: `x` has any rank, `...`, so index notation cannot subscript it; name its dimensions, "
+             "or write whole-tensor expressions\n"
+             "  1:9 declared here\n"
+             "  2:7 in this call of `f` with T = f64\n");
 }

@@ -90,6 +90,7 @@ TEST_CASE("declarations") {
            "var a: f64 = 1.0;",
            "let A: f64[n, m] tile (512, 256) = random(n, m);",
            "let A tile (8) = zeros(n);",
+           "let tile tile (8) = tile(tile, 2);",
            "let A: f64[n, n] storage banded(n, 2) tile (4, 4) = B;",
            "let (lo, hi) = minmax(v);",
            "var (p, L, U) = lu(A);",

@@ -101,6 +101,11 @@ TEST_CASE("warnings") {
         Lines{"2:14: ambiguous-extent"});
   CHECK(reported("input x: f64[n];\nlet y[i] = x[i] for i in 0..n by 2;\nprint(y);") == Lines{});
   CHECK(reported("input x: f64[n];\nlet y[i] = x[i - 1] + x[i] for i in 1..n - 1;\nprint(y);") == Lines{});
+  CHECK(reported("input x: f64[n];\nlet y[i] = x[i] for i in 1..4;\nprint(y);") == Lines{"2:14: ambiguous-extent"});
+  CHECK(reported("input x: f64[n];\nparam m: i64;\nlet y[i] = x[i] for i in 1..m;\nprint(y);") ==
+        Lines{"3:14: ambiguous-extent"});
+  CHECK(reported("input x: f64[n];\nlet y[i]: f64[n] = x[i] for i in 1..4;\nprint(y);") == Lines{});
+  CHECK(reported("input x: f64[n];\nlet y[i] = x[i] for i in 1..n;\nprint(y);") == Lines{});
   CHECK(reported("input x: f64[n];\nvar y = zeros(n);\ny[i] = x[i] for i in 0..n - 1;\nprint(y);") == Lines{});
   CHECK(reported("input x: f64[n];\nlet y[i] = x[n - 1 - i] for i in 0..n - 1;\nprint(y);") == Lines{});
   CHECK(reported("param seed: i64 = 3;\nprint(seed);") == Lines{"1:7: option-clash"});

@@ -108,7 +108,7 @@ TEST_CASE("brackets and braces") {
 
 TEST_CASE("words") {
   check_error("let in = 1;", "1:5 reserved-name: `in` is a reserved word and cannot be used as a name");
-  check_error("fn f(tile: f64) = 1;", "1:6 reserved-name: `tile` is a reserved word and cannot be used as a name");
+  check_error("fn f(then: f64) = 1;", "1:6 reserved-name: `then` is a reserved word and cannot be used as a name");
   check_error("param f64: f64;", "1:7 reserved-name: `f64` is a reserved word and cannot be used as a name");
   check_error("inptu X: f64[n];", "1:1 syntax: unknown statement `inptu`; did you mean `input`?");
   check_error("lett x = 1;", "1:1 syntax: unknown statement `lett`; did you mean `let`?");

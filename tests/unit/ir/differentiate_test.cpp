@@ -231,6 +231,14 @@ TEST_CASE("grad: slices and structure") {
     check_text("let z = " + e + "; let loss = sum(z * z * z) + sum(z);");
   }
   check_text("let z[i] = pad(x, 0.5)[i - 1] * pad(y, 0.0)[i + 1] for i in 0..n; let loss = sum(z * x[:]);");
+  for (const std::string word : {"periodic", "edge", "reflect", "symmetric"}) {
+    check_text("let z[i] = pad(x, " + word + ")[i - 1] * pad(y, " + word +
+               ")[i + 2] for i in 0..n; let loss = sum(z * x[:]);");
+    check_text("let z[i] = pad(x, " + word + ")[i - 7] * pad(y, " + word +
+               ")[2 * i - 1] for i in 0..n + 2; let loss = sum(z * z);");
+    check_text("let z[i, j] = pad(A, " + word + ")[i - 1, j + 1] * pad(A, 0.5, " + word +
+               ")[i + 3, j - 2] for i in 0..n, j in 0..m; let loss = sum(z * A);");
+  }
   check_text("let s = x[2]; let loss = s * sum(y) + s ** 2;");
 }
 
@@ -265,6 +273,8 @@ TEST_CASE("grad: functions, params and intermediate values") {
 TEST_CASE("grad: routines") {
   check_text("let loss = sum(cumsum(x) * y * cumsum(x));");
   check_text("let C = cumsum(A, axis=0); let loss = sum(C * A);");
+  check_text("let C = cumprod(A, axis=1); let loss = sum(C * C * A) + sum(cumprod(x) * y);");
+  check_text("let loss = sum(cummax(x) * y * y) + sum(cummin(A, axis=0) ** 3) + sum(cummax(A));");
   check_text("let s = sort(x * y); let w = iota(n); let loss = sum(s * s * f64(w));");
   check_text("let S = sort(A, axis=0); let loss = sum[i, j](S[i, j] ** 2 * x[i]);");
   check_text("let (v, q) = topk(x, 2); let loss = v[0] * sum(v) + y[0] * f64(q[0]);");

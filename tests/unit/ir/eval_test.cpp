@@ -121,6 +121,18 @@ TEST_CASE("eval: scatter combines, gather and permutation read") {
   CHECK(twice.outputs.empty());
 }
 
+TEST_CASE("eval: after an error there are the records of series and no other outputs") {
+  const EvalResult r = run(kVector +
+                               "%2:f64[0, %0] = compute [i in 0..0, j in 0..%0] (0.0)\noutput \"r\" %2 begins\n"
+                               "output \"x\" %1\n%3:i64 = compute [] (0)\noutput \"r\" %1 record %3\n"
+                               "%4:bool = compute [] (false)\nassert %4 \"so it goes\"\n",
+                           kThree);
+  CHECK(error_of(r) == "assertion failed: so it goes");
+  REQUIRE(r.outputs.size() == 1);
+  CHECK(r.outputs.at("r").shape == Integers{1, 3});
+  CHECK(r.outputs.at("r").floats == Floats{1, 2, 3});
+}
+
 TEST_CASE("eval: loops carry values") {
   const EvalResult r = run(kVector +
                                "%2:i64 = compute [] (0)\n%3:f64[%0] = compute [i in 0..%0] (0.0)\n"

@@ -91,3 +91,22 @@ TEST_CASE("expr: factories refuse wrong types") {
   CHECK_THROWS_AS(static_cast<void>(read(Scalar::kF64, {0}, {f64(1)})), InternalError);
   CHECK(binary(BinaryOp::kPow, read(Scalar::kF32, {0}, {}), constant_i64(2))->type == Scalar::kF32);
 }
+
+TEST_CASE("expr: images of positions outside of a dimension") {
+  const auto image = [](BinaryOp op, std::int64_t x, std::int64_t n) {
+    return integer(binary(op, constant_i64(x), constant_i64(n)));
+  };
+  for (std::int64_t n = 1; n <= 5; ++n) {
+    for (std::int64_t x = 0; x < 12; ++x) {
+      for (const BinaryOp op : {BinaryOp::kEdge, BinaryOp::kReflect, BinaryOp::kSymmetric}) {
+        CHECK(image(op, x % n, n) == x % n);
+      }
+      CHECK(image(BinaryOp::kEdge, -1 - x, n) == 0);
+      CHECK(image(BinaryOp::kEdge, n + x, n) == n - 1);
+      CHECK(image(BinaryOp::kReflect, -x, n) == image(BinaryOp::kReflect, x, n));
+      CHECK(image(BinaryOp::kReflect, n - 1 + x, n) == image(BinaryOp::kReflect, n - 1 - x, n));
+      CHECK(image(BinaryOp::kSymmetric, -1 - x, n) == image(BinaryOp::kSymmetric, x, n));
+      CHECK(image(BinaryOp::kSymmetric, n + x, n) == image(BinaryOp::kSymmetric, n - 1 - x, n));
+    }
+  }
+}

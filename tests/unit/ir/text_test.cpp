@@ -57,6 +57,9 @@ assert %14 "positive"
 check 2*%0 + 1 == (%0 + 1)/2 "left and right"
 check 0 <= %0 - 1 if %14 "{right} is negative"
 output "w" %9 @0:9:1-9:4
+%30:f64[0, %0] = compute [i in 0..0, j in 0..%0] (0.0)
+output "r" %30 begins
+output "r" %9 record %10 @0:9:1-9:4
 )";
 
 std::string program() {

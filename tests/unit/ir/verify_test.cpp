@@ -89,6 +89,23 @@ TEST_CASE("verify: definitions and scopes") {
       "defines the unknown value %99");
 }
 
+TEST_CASE("verify: series of records") {
+  const std::string begun = "%2:f64[0, %0] = compute [i in 0..0, j in 0..%0] (0.0)\noutput \"x\" %2 begins\n";
+  const std::string number = "%3:i64 = compute [] (0)\n", truth = "%4:bool = compute [] (true)\n";
+  const std::string appends = "if %4 then () {\noutput \"x\" %1 record %3\n} else () {\n}\n";
+  CHECK(problems_with(kVector + begun + number + truth + appends) == "");
+  expect_all(kVector + number + truth,
+             {{begun + "output \"x\" %1", "`x` is an output already"},
+              {"if %4 then () {\n" + begun + "} else () {\n}", "stands inside a loop or branch"},
+              {"output \"x\" %3 begins", "a series begins with a tensor of no records"},
+              {begun + "output \"x\" %1 record %4", "the number of a record is not an i64 scalar"},
+              {appends + begun, "the series `x` has not begun"},
+              {"output \"x\" %1\n" + appends, "the series `x` has not begun"},
+              {begun + "output \"x\" %2 record %3", "a record has the type of its series"},
+              {"%5:i64[0, %0] = compute [i in 0..0, j in 0..%0] (0)\noutput \"x\" %5 begins\n" + appends,
+               "a record has the type of its series"}});
+}
+
 TEST_CASE("verify: results and operands of simple nodes") {
   expect_all(
       kVector,

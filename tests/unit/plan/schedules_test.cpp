@@ -449,6 +449,27 @@ TEST_CASE("schedules: what cannot be applied is refused, and what can runs") {
   CHECK(excess_of(chosen(&schedules::kLshs), inputs) > 0);
 }
 
+TEST_CASE("schedules: a little less memory is not worth a slower plan unless memory is limited") {
+  for (const Region& region : {product(1000, 100, 1000), network_step(200, 160, 2000, 10), sum_and_gram(20000, 64)}) {
+    PlanInputs inputs = bytes_only(4, 0.01);
+    inputs.least_slack = -(Index{1} << 40);  // the preferred memory is less than a rank's share
+    std::vector<Alternative> all = plan_program(region, inputs, nullptr).alternatives;
+    const Alternative chosen = all.front();
+    CHECK_FALSE(chosen.fits);
+    double least = chosen.held_bytes;
+    for (const Alternative& other : all) least = std::min(least, other.held_bytes);
+    for (const Alternative& other : all) {
+      const bool counts = other.held_bytes <= 1.25 * least && schedule_named(other.name)->workflow == nullptr;
+      if (counts) CHECK_MESSAGE(chosen.price.seconds <= 1.01 * other.price.seconds, chosen.name << ", " << other.name);
+    }
+    inputs.memory = 1;
+    all = plan_program(region, inputs, nullptr).alternatives;
+    for (const Alternative& other : all) {
+      if (schedule_named(other.name)->workflow == nullptr) CHECK(all.front().held_bytes <= other.held_bytes);
+    }
+  }
+}
+
 TEST_CASE("schedules: a requested schedule of tasks cuts smaller blocks to fit a limit") {
   // Of the eight blocks of A and B the first of seven ranks loads two, and of C it computes two: three quarters of a
   // matrix together.

@@ -208,6 +208,39 @@ TEST_CASE("storage: a rearranged result stores at most its operands' elements, u
   const Op selected =
       OpBuilder(OpClass::kMap, "B", 1, 1).out("i", 1280).out("j", 128).uncut().stored_selected_from({&operand}).op();
   CHECK(selected.outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
+  // Ten of the rows, at most the fullest ten times, whichever dimension they become.
+  const auto rows_selected = [&](Index rows, Index columns) {
+    OpBuilder builder(OpClass::kMap, "B", 1, 1);
+    return builder.out("i", rows).out("j", columns).uncut().stored_rows_selected_from({&operand}).op();
+  };
+  CHECK(rows_selected(1280, 128).outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
+  RowCounts counts{128, {0}};
+  for (Index row = 0; row < 128; ++row) counts.before.push_back(counts.before.back() + (row == 77 ? 40 : 3));
+  operand.rows = std::make_shared<const RowCounts>(counts);
+  CHECK(rows_selected(1280, 128).outputs.front().stored == Estimate{0, 5120, 1280.0 * 40});
+  CHECK(rows_selected(128, 10).outputs.front().stored == Estimate{0, 40, 1280});
+}
+
+TEST_CASE("storage: of a walk's operations, those at all points do not depend on the stored elements") {
+  PlacedTensor walked{{0, {8, "f64"}, {100, 64}, "A"},
+                      Distribution::single(1, {Tiling::near_equal(100, 1), Tiling::near_equal(64, 1)}, 0)};
+  walked.desc.storage = compressed_rows();
+  walked.desc.stored = {0, 1600, 6400};  // a quarter
+  const auto row = [](Interval range) { return std::vector<Interval>{{0, 64}, range}; };
+  for (const bool counted : {false, true}) {
+    // All elements are in the first half of the rows.
+    if (counted) walked.desc.rows = std::make_shared<const RowCounts>(RowCounts{100, {0, 1600, 1600}});
+    OpBuilder builder(OpClass::kReduce, "y", 1, 1);
+    builder.out("j", 64).uncut().reduce("i", 100);
+    builder.read(0, {at(1), whole()}).flops_per_row(4 * 64 + 3, 0, 3).visits(walked.desc);
+    const VisitedRows visited(builder.op(), [&](TensorId) -> const PlacedTensor& { return walked; });
+    const auto flops = [&](Interval rows) {
+      return flops_of_points(builder.op(), visited, row(rows), 64.0 * static_cast<double>(rows.size()));
+    };
+    CHECK(flops({0, 100}) == doctest::Approx(4 * 1600 + 300));
+    CHECK(flops({0, 50}) == doctest::Approx(counted ? 4 * 1600 + 150 : 2 * 1600 + 150));
+    CHECK(flops({50, 100}) == doctest::Approx(counted ? 150 : 2 * 1600 + 150));
+  }
 }
 
 TEST_CASE("storage: steps fetch whole blocks of sized operands, and owners expect it") {

@@ -46,6 +46,19 @@ std::vector<Tasks> twice(Index rows, Index columns, const PlanInputs& inputs) {
   return tasks;
 }
 
+/// The sum over rows of a fused operator with these flops per row.
+Tasks fused_sum(Index rows, Index flops, const PlanInputs& inputs) {
+  Recorder recorder(inputs);
+  const TensorId x = recorder.source("X", {rows, 200});
+  OpBuilder sum(OpClass::kReduce, "s", 2, 1);
+  sum.reduce("i", rows).read(x, {at(0), whole()}).combine(Combine::kSum).flops_per_row(flops);
+  recorder.finish(sum, "s");
+  for (const auto& op : recorder.run()) {
+    if (op->op.op_class == OpClass::kReduce) return tasks_of(*op, recorder.planner);
+  }
+  return {};
+}
+
 /// m[i] = max[k](X[i, k]) of a tensor computed by a map.
 Tasks maxima(Index lines, Index length, const PlanInputs& inputs) {
   Recorder recorder(inputs);
@@ -135,4 +148,9 @@ TEST_CASE("tasks: a small window or memory keeps thin products in short blocks")
     recorder.run();
     CHECK(recorder.planner.largest_step() <= window);
   }
+}
+
+TEST_CASE("plan: a sum over the rows of a fused operator is split by its work, not by the number of rows") {
+  CHECK(fused_sum(8000, 40000, machine(1, 2)).columns > 1);
+  CHECK(fused_sum(8000, 10, machine(1, 2)).columns == 1);
 }

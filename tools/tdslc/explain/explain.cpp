@@ -12,6 +12,7 @@
 #include "runtime/app/session/entry_memory.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
+#include "runtime/io/series/record_file.h"
 #include "runtime/io/text_file.h"
 #include "runtime/record/start.h"
 #include "runtime/shapes.h"
@@ -116,7 +117,7 @@ void bind_files(const codegen::OperationProgram& operations, const rt::AppOption
     const rt::InputFile opened(file->second);
     if (at_least != opened.may_be_longer()) continue;
     const std::vector<std::int64_t> shape =
-        opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
+        opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries(), input.type.scalar);
     if (shape.size() != input.type.rank()) {
       throw rt::RunError(
           {operations.files.front(), input.line},
@@ -227,7 +228,8 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   request.assumption = assume_missing(operations, options, walk.dimensions);
   for (const auto& [name, file] : options.outputs) {
     walk.files.insert(name);
-    if (rt::lies_in_rows(file)) walk.row_files.insert(name);
+    if (rt::lies_in_rows(file)) walk.row_files.emplace(name, rt::most_record_in_rows(file));
+    if (rt::takes_whole_records(file)) walk.line_files.insert(name);
   }
   request.enumerate = line.rank.has_value();
   if (line.rank) {

@@ -1,0 +1,125 @@
+// Rewrites a read around the ends of a dimension. One at a periodic index, `mod(i + c, n)` or `(i + c) % n` in a
+// dimension of n elements, becomes a choice between two affine reads, so that a task requests its neighbours' edges
+// instead of the whole dimension:
+//
+//     compute [i in 0..%0] (%1[mod(sub(i, 1), %0)])
+// becomes
+//     compute [i in 0..%0] (select(ge(sub(i, 1), 0), %1[sub(i, 1)], %1[add(sub(i, 1), %0)]))
+//
+// The conditions prove that each read is in bounds where it is evaluated. A constant other than 1 and -1 is reduced to
+// 0 .. n - 1 first, by a separate scalar.
+//
+// A read at a clamped or mirrored position (`edge`, `reflect`, `symmetric`) becomes a choice between the position
+// itself and its image in the dimension, so that loops over the interior read at affine subscripts:
+//
+//     compute [i in 0..%0] (%1[edge(sub(i, 1), %0)])
+// becomes
+//     compute [i in 0..%0] (select(ge(sub(i, 1), 0), %1[sub(i, 1)], %1[edge(sub(i, 1), %0)]))
+
+#include "passes/passes.h"
+
+#include <utility>
+#include <vector>
+
+#include "ir/analysis/boundary.h"
+#include "ir/analysis/periodic.h"
+#include "ir/graph/expr_build.h"
+#include "passes/legalise/computes.h"
+#include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
+
+namespace tdsl::passes {
+
+using namespace ir;
+
+namespace {
+
+class BoundaryReads {
+ public:
+  explicit BoundaryReads(Legalised& one) : one_(one), labels_(one.labels()) {}
+
+  Expr unrolled(const Expr& e) {
+    return !e ? e
+              : rewrite(e, [this](const Expr& x) { return std::holds_alternative<Read>(x->op) ? choice(x, 0) : x; });
+  }
+  [[nodiscard]] bool wraps() const { return wraps_; }
+  [[nodiscard]] bool mirrors() const { return mirrors_; }
+
+ private:
+  /// Chooses between the affine subscripts of dimension `d` and later dimensions.
+  Expr choice(const Expr& e, std::size_t d) {
+    const auto& r = std::get<Read>(e->op);
+    const std::vector<Extent>& shape = one_.program().type(r.tensor).shape;
+    for (; d < r.subscripts.size(); ++d) {
+      const Hoist hoist = [this](const Expr& x) { return one_.hoisted(x); };
+      const auto p = periodic_of(r.subscripts[d], labels_, hoist);
+      if (p && p->extent == shape[d]) return places(e, d, *p);
+      if (const auto b = boundary_of(r.subscripts[d], labels_, hoist)) return places(e, d, *b);
+    }
+    return e;
+  }
+
+  /// The read with another subscript in dimension `d`.
+  Expr at(const Expr& e, std::size_t d, const Expr& subscript) {
+    const auto& r = std::get<Read>(e->op);
+    std::vector<Expr> subscripts = r.subscripts;
+    subscripts[d] = subscript;
+    return choice(read(e->type, r.tensor, std::move(subscripts), e->range), d + 1);
+  }
+
+  Expr places(const Expr& e, std::size_t d, const Boundary& b) {
+    mirrors_ = true;
+    const Expr inside = is_inside(b);
+    const Expr affine = at(e, d, b.x);
+    return inside ? select(inside, affine, choice(e, d + 1)) : affine;
+  }
+
+  Expr places(const Expr& e, std::size_t d, const Periodic& p) {
+    wraps_ = true;
+    const auto steps = p.constant.constant();
+    const Expr label = index_ref(p.label);
+    if (steps && *steps == 0) return at(e, d, label);
+    const bool back = steps && *steps == -1;
+    const bool one_step = back || (steps && *steps == 1);
+    const Expr moved = one_step ? p.sum : binary(BinaryOp::kAdd, label, turn(p));
+    const Expr around = binary(back ? BinaryOp::kAdd : BinaryOp::kSub, moved, p.divisor);
+    const Expr stays = back ? binary(BinaryOp::kGe, moved, constant_i64(0)) : binary(BinaryOp::kLt, moved, p.divisor);
+    return select(stays, at(e, d, moved), at(e, d, around));
+  }
+
+  /// The constant reduced to 0 .. n - 1, once and on every rank.
+  Expr turn(const Periodic& p) {
+    const Expr steps = with_label(p.sum, p.label, constant_i64(0));
+    const Expr divisor = binary(BinaryOp::kMax, p.divisor, constant_i64(1));
+    Compute turn;
+    turn.bodies = {binary(BinaryOp::kMod, steps, divisor)};
+    for (const auto& [known, value] : turns_) {
+      if (equal(known, turn.bodies[0])) return value;
+    }
+    const Expr body = turn.bodies[0];
+    const Expr value = read(Scalar::kI64, one_.in_front(std::move(turn), {Scalar::kI64, {}, {}}, "_turn"), {});
+    turns_.emplace_back(body, value);
+    return value;
+  }
+
+  Legalised& one_;
+  std::vector<Label> labels_;
+  std::vector<std::pair<Expr, Expr>> turns_;
+  bool wraps_ = false;
+  bool mirrors_ = false;
+};
+
+}  // namespace
+
+Program boundary_reads(const Program& program, PassContext& context) {
+  return legalised(program, context, [&](Legalised& one) {
+    if (moves_elements(one.program(), one.node())) return;  // its kernel wraps around
+    BoundaryReads reads(one);
+    rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });
+    if (reads.wraps())
+      context.applied(one.node().range, "a subscript that wraps around is a choice between two places");
+    if (reads.mirrors()) context.applied(one.node().range, "a clamped or mirrored subscript is affine in the interior");
+  });
+}
+
+}  // namespace tdsl::passes

@@ -1,0 +1,75 @@
+"""Facts about stencils with boundaries: the rim alone is received, and kernels of the interior are those of a stencil without one."""
+import re
+
+import numpy as np
+
+import launch
+from session import Failed
+
+FIVE_POINTS = """param steps: i64 = 10;
+input U0: f64[n, m];
+var U = U0;
+for t in 0..steps {{
+  U[i, j] = U[i, j] + 0.1 * (pad(U, {0})[i - 1, j] + pad(U, {0})[i + 1, j] + pad(U, {0})[i, j - 1] + pad(U, {0})[i, j + 1] - 4.0 * U[i, j]);
+}}
+output U;
+"""
+OUTSIDE = ("0.0", "periodic", "edge", "reflect", "symmetric", "periodic, edge")
+
+
+class BoundaryFacts:
+    """A part of Facts in facts.py."""
+
+    # Per step a rank receives the sides of its block, for every boundary.
+    def test_boundaries_exchange_rims(self):
+        n, steps, found = 800, 9, {}
+        for outside in OUTSIDE:
+            path = self.work / "five_points.tdsl"
+            path.write_text(FIVE_POINTS.format(outside))
+            rows = self.explain(path, "-n", 4, *(w for d, e in (("n", n), ("m", n), ("steps", steps)) for w in ("--set", f"{d}={e}")))["statements"]
+            step, = [row for row in rows if row["line"] == 5]
+            found[outside] = step["predicted"]["bytes_received_max"] / step["times"]
+            if step["times"] != steps or found[outside] > 2 * n * 8:
+                raise Failed(f"pad(U, {outside}): a rank receives {found[outside]} bytes per step, the rim has {2 * n * 8}: {step}")
+        return str(found)
+
+    # A run's counters: with each step a rank receives its rim, from the other side of the torus like from a neighbor.
+    def test_periodic_stencils_receive_their_rim(self):
+        n, path, received = 200, self.work / "torus.tdsl", {}
+        path.write_text(FIVE_POINTS.format("periodic"))
+        executable = self.session(str(path)).executable
+        np.save(self.work / "torus.npy", np.random.default_rng(3).random((n, n)))
+        for steps in (3, 8):
+            received[steps] = self.received(executable, 4, ["--U0", "torus.npy", "--steps", steps, "--threads", 1, "--quiet"])
+        per_step = [(late - early) / 5 for early, late in zip(received[3], received[8])]
+        if per_step != [2 * n * 8] * 4:
+            raise Failed(f"the ranks receive {per_step} bytes per step, the rim has {2 * n * 8}")
+        return f"{per_step} bytes per step"
+
+    # Vectors of the interior have affine subscripts: places at the ends are computed in the few others only.
+    def test_boundaries_leave_the_interior_alone(self):
+        for outside in OUTSIDE[1:]:
+            path, emitted = self.work / "five_points.tdsl", self.work / "five_points.cpp"
+            path.write_text(FIVE_POINTS.format(outside))
+            result = launch.run([self.tdslc, "emit", path, "-o", emitted, "--disable-pass", "serial_loops"], self.options.limit)
+            text = emitted.read_text() if result.code == 0 else ""
+            kernel = re.search(r"^TDSL_VERSIONS void U_5\(.*?^}", text, re.M | re.S)
+            if not kernel or "each_inner_simd" not in kernel[0]:
+                raise Failed(f"pad(U, {outside}): {result} {text}")
+            places = re.findall(r"interior \|\| [^?]*\? U\w*\([^:]*\) : ", kernel[0])
+            if len(places) != 4 or kernel[0].count("interior ||") != 4:
+                raise Failed(f"pad(U, {outside}): {kernel[0]}")
+
+    # The derivative of a stencil is a stencil, for every word: one operation, which receives the sides of its block.
+    def test_derivatives_of_boundaries_are_stencils(self):
+        n, kinds = 800, {}
+        for word in OUTSIDE[1:5]:
+            path = self.work / "five_points_derivative.tdsl"
+            path.write_text(f"input U: f64[n, n];\nlet L[i, j] = pad(U, {word})[i - 1, j] + pad(U, {word})[i + 1, j] + pad(U, {word})[i, j - 1] + pad(U, {word})[i, j + 1];\n"
+                            "output g = grad(sum(L * L), U);\n")
+            rows = self.explain(path, "-n", 4, "--set", f"n={n}")["statements"]
+            kinds[word] = [row["kind"] for row in rows]
+            received = max(row["predicted"]["bytes_received_max"] for row in rows if row["kind"] == "map")
+            if kinds[word] != kinds["periodic"] or received > 2 * n * 8:
+                raise Failed(f"pad(U, {word}): {kinds[word]}, {received} bytes; periodic: {kinds['periodic']}")
+        return str(kinds["periodic"])

@@ -1,0 +1,1 @@
+"""TDSL for Python."""

@@ -1,0 +1,1 @@
+"""NumPy functions as TDSL programs: `translate.Translator` translates, `verification.compare` compares with NumPy."""

@@ -1,0 +1,327 @@
+"""Expressions."""
+import ast
+import dataclasses
+import math
+
+import numpy as np
+
+from . import names
+from .arguments import bind_arguments
+from .errors import Place, Skip
+from .extents import Extent
+from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, of_extent, text_of,
+                     unified)
+
+_SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
+_COMPARISONS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
+
+
+_LISTED = 64  # elements of an array of the module that is written into the program
+
+
+def _listed(array):
+    if array.ndim:
+        return f"[{', '.join(_listed(part) for part in array)}]"
+    return text_of(array.item()).code
+
+
+class Expressions:
+    """Part of the translator: `expression` gives the value of a node, and emits statements for what TDSL has no expression."""
+
+    def expression(self, node):
+        method = getattr(self, "_" + type(node).__name__.lower(), None)
+        if method is None:
+            raise Place(node, "import-expression", f"{_name_of(node)} is not translated")
+        return method(node)
+
+    def look_up(self, node):
+        """The value of a name: of a variable, or of a constant of the script."""
+        if node.id in self.poisoned:
+            raise Skip
+        value = self.look(node.id, node)
+        if value is not None:
+            return value
+        if node.id in self.frame.stored:
+            raise Place(node, "import-unbound", f"`{node.id}` has no value here")
+        return self.constant(node)
+
+    def _name(self, node):
+        return self.look_up(node)
+
+    def global_name(self, node):
+        """The NumPy name of a node that no local variable hides."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or self.is_local(root.id):
+            return None
+        return self.script.numpy_name(node)
+
+    def constant(self, node):
+        """A number of the script's module or of a library."""
+        thing = self.script.object_of(node)
+        if isinstance(node, ast.Attribute) and node.attr == "pi" and thing == math.pi:
+            return Value("pi", "f64", literal=True)
+        if isinstance(thing, (bool, int, float)):
+            return text_of(thing)
+        if isinstance(thing, np.generic) and thing.dtype.name in TYPES:
+            return cast(text_of(thing.item()), TYPES[thing.dtype.name])
+        if isinstance(thing, complex):
+            raise Place(node, "import-complex", "complex numbers")
+        if thing is None and not isinstance(node, ast.Attribute) and node.id not in vars(self.script.module):
+            raise Place(node, "import-unbound", f"unknown name `{node.id}`")
+        if isinstance(thing, np.ndarray) and thing.dtype.name in TYPES and 0 < thing.size <= _LISTED and thing.ndim:
+            code = _listed(thing)
+            type_ = TYPES[thing.dtype.name]
+            shape = tuple(Extent(extent) for extent in thing.shape)
+            return Value(code if type_ in ("f64", "i64", "bool") else f"{type_}({code})", type_, shape)
+        if isinstance(thing, (tuple, list)) and all(isinstance(item, (bool, int, float)) for item in thing):
+            return Value("", "tuple", items=[text_of(item) for item in thing])
+        kind = type(thing).__name__
+        raise Place(node, "import-global", f"`{ast.unparse(node)}` of the module is a {kind}, neither a number nor a small array: pass it as an argument")
+
+    def _constant(self, node):
+        value = node.value
+        if value is None:
+            return Value("", "none", known=None)
+        if isinstance(value, complex):
+            raise Place(node, "import-complex", "complex numbers")
+        if not isinstance(value, (bool, int, float)):
+            raise Place(node, "import-expression", f"a {type(value).__name__} is not translated")
+        return text_of(value)
+
+    def _tuple(self, node):
+        return Value("", "tuple", items=[self.expression(element) for element in node.elts])
+
+    def _list(self, node):
+        raise Place(node, "import-expression", "a list outside of np.array and of shapes")
+
+    def _unaryop(self, node):
+        value = self.plain(node.operand)
+        if isinstance(node.op, ast.USub):
+            if value.literal and value.level == POSTFIX:
+                size = value.size.times(-1) if value.size is not None else None
+                return Value(f"-{value.code}", value.type, level=UNARY, size=size, literal=True)
+            size = value.size.times(-1) if value.size is not None else None
+            if value.type == "bool":
+                raise Place(node, "import-type", "minus of a bool")
+            return Value(f"-{value.at(UNARY)}", value.type, value.shape, UNARY, size)
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if isinstance(node.op, ast.Invert) and value.type != "bool":
+            raise Place(node, "import-operator", "`~` of integers")
+        if isinstance(node.op, ast.Not):
+            return self.negated(self.truth(value, node))
+        return self.negated(value)
+
+    @staticmethod
+    def negated(value):
+        known = None if value.known is None else not value.known
+        return Value(f"!{value.at(UNARY)}", "bool", value.shape, UNARY, known=known)
+
+    def plain(self, node):
+        """The value of a node that is neither a tuple nor a selection."""
+        return self.require_plain(self.expression(node), node)
+
+    @staticmethod
+    def require_plain(value, node):
+        if value.items is not None:
+            raise Place(node, "import-tuple", "a tuple as an operand")
+        if value.type == "none":
+            raise Place(node, "import-expression", "None as an operand")
+        if value.mask is not None:
+            raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
+        return value
+
+    def truth(self, value, node):
+        if value.rank:
+            raise Place(node, "import-type", "an array as a condition")
+        if value.type == "none":
+            return Value("false", "bool", known=False)
+        if value.type == "bool":
+            return value
+        return Value(f"{value.at(SUM)} != {'0' if value.type[0] == 'i' else '0.0'}", "bool", level=COMPARISON)
+
+    def _binop(self, node):
+        left, right = self.expression(node.left), self.expression(node.right)
+        if left.mask is not None and left.mask == right.mask or (left.mask or right.mask) and not (left.rank and right.rank):
+            mask = left.mask or right.mask  # x[c] + y[c], 2 * x[c]: still a selection under c
+            left, right = dataclasses.replace(left, mask=None), dataclasses.replace(right, mask=None)
+            return dataclasses.replace(self.operator(type(node.op), left, right, node), mask=mask)
+        return self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
+
+    def operator(self, op, a, b, node):
+        if op is ast.MatMult:
+            return names.product(a, b, node)
+        shape = broadcast(node, a.shape, b.shape)
+        if op in _BITS or (a.type == b.type == "bool" and op in (ast.Mult, ast.Add) and (a.rank or b.rank)):
+            if a.type != "bool" or b.type != "bool":
+                raise Place(node, "import-operator", "operators of bits of integers")
+            symbol, level = _BITS[op if op in _BITS else ast.BitAnd if op is ast.Mult else ast.BitOr]
+            return Value(f"{a.at(level + 1)} {symbol} {b.at(level + 1)}", "bool", shape, level)
+        if a.type == b.type == "bool":
+            raise Place(node, "import-type", "arithmetic of two bools")
+        if op is ast.Div:
+            a, b = self.real(a, b), self.real(b, a)
+            a, b, type_ = unified(a, b)
+            return Value(f"{a.at(PRODUCT)} / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT, literal=a.literal and b.literal)
+        if op is ast.FloorDiv:
+            return self.floor_division(a, b, shape)
+        size = self.size_of(op, a, b)
+        a, b, type_ = unified(a, b)
+        literal = a.literal and b.literal
+        if op in _SYMBOLS:
+            symbol, level = _SYMBOLS[op]
+            natural = a.natural and b.natural and op is not ast.Sub
+            return Value(f"{a.at(level)} {symbol} {b.at(level + 1)}", type_, shape, level, size, literal, natural=natural)
+        if op is ast.Mod:
+            return Value(f"mod({a.code}, {b.code})", type_, shape, size=Extent.of(f"mod({a.code}, {b.code})") if size is not None else None)
+        if op is ast.Pow:
+            if type_[0] == "i" and b.literal and b.code.startswith("-"):
+                a, type_ = cast(a, "f64"), "f64"
+            return Value(f"{a.at(POSTFIX)} ** {b.at(POSTFIX)}", type_, shape, POWER, literal=literal)
+        raise Place(node, "import-operator", f"the operator {op.__name__} is not translated")
+
+    @staticmethod
+    def real(value, other):
+        """An operand of `/`: integers become f64, scalars beside an f32 array f32."""
+        if value.type in ("f32", "f64"):
+            return value
+        return cast(value, "f32" if other.type == "f32" and other.rank and not value.rank and not value.literal else "f64")
+
+    @staticmethod
+    def size_of(op, a, b):
+        if a.size is None or b.size is None:
+            return None
+        if op is ast.Add:
+            return a.size + b.size
+        if op is ast.Sub:
+            return a.size - b.size
+        return a.size.multiply(b.size) if op is ast.Mult else a.size if op is ast.Mod else None
+
+    def floor_division(self, a, b, shape):
+        natural, size = a.natural and b.natural, a.size
+        divisor = b.size
+        a, b, type_ = unified(a, b)
+        if type_ in ("f32", "f64"):
+            return Value(f"floor({a.at(PRODUCT)} / {b.at(PRODUCT + 1)})", type_, shape)
+        if natural:
+            extent = size.divide(divisor) if size is not None and divisor is not None else None
+            return Value(f"{a.at(PRODUCT)} / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT, extent, natural=True)
+        return Value(f"({a.at(SUM)} - mod({a.code}, {b.code})) / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT)
+
+    def _compare(self, node):
+        values = [self.expression(part) for part in (node.left, *node.comparators)]
+        links = [self.comparison(op, a, b, node) for op, a, b in zip(node.ops, values, values[1:])]
+        if len(links) == 1:
+            return links[0]
+        if any(link.rank for link in links):
+            raise Place(node, "import-type", "chained comparisons of arrays")
+        return Value(" && ".join(link.at(AND + 1) for link in links), "bool", level=AND)
+
+    def comparison(self, op, a, b, node):
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            if "none" not in (a.type, b.type):
+                raise Place(node, "import-operator", "`is` of values other than None")
+            same = (a.type == b.type) == isinstance(op, ast.Is)
+            return Value("true" if same else "false", "bool", known=same)
+        if type(op) not in _COMPARISONS:
+            raise Place(node, "import-operator", f"the comparison {type(op).__name__} is not translated")
+        self.require_plain(a, node)
+        self.require_plain(b, node)
+        symbol, known = _COMPARISONS[type(op)], None
+        if a.size is not None and b.size is not None and None not in (a.size.constant, b.size.constant):
+            known = bool(eval(f"{a.size.constant} {symbol} {b.size.constant}"))  # two integers
+        shape = broadcast(node, a.shape, b.shape)
+        a, b, _ = unified(a, b)
+        return Value(f"{a.at(SUM)} {symbol} {b.at(SUM)}", "bool", shape, COMPARISON, known=known)
+
+    def _boolop(self, node):
+        is_and = isinstance(node.op, ast.And)
+        level, symbol = (AND, "&&") if is_and else (OR, "||")
+        values = []
+        for part in node.values:
+            value = self.truth(self.expression(part), part)
+            if value.known is not None and value.known != is_and:
+                return value if not values else Value(f" {symbol} ".join(v.at(level + 1) for v in [*values, value]), "bool", level=level)
+            if value.known is None:
+                values.append(value)
+        if not values:
+            return Value("true" if is_and else "false", "bool", known=is_and)
+        if len(values) == 1:
+            return values[0]
+        return Value(f" {symbol} ".join(value.at(level + 1) for value in values), "bool", level=level)
+
+    def _ifexp(self, node):
+        test = self.truth(self.expression(node.test), node.test)
+        if test.known is not None:
+            return self.expression(node.body if test.known else node.orelse)
+        a, b = self.plain(node.body), self.plain(node.orelse)
+        shape = broadcast(node, a.shape, b.shape)
+        a, b, type_ = unified(a, b)
+        return Value(f"if {test.code} then {a.code} else {b.code}", type_, shape, CONDITION, storage=a.storage | b.storage)
+
+    def _subscript(self, node):
+        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) in ("mgrid", "ogrid", "r_", "c_"):
+            raise Place(node, "import-name", f"np.{self.global_name(node.value)} is not translated")
+        return self.subscript(node)
+
+    def _attribute(self, node):
+        name = self.global_name(node)
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and not self.is_local(root.id):
+            if name is not None and callable(self.script.object_of(node)):
+                raise Place(node, "import-expression", f"np.{name} without a call")
+            return self.constant(node)
+        value = self.plain(node.value)
+        if node.attr == "shape":
+            return Value("", "tuple", items=[of_extent(extent) for extent in value.shape])
+        if node.attr == "ndim":
+            return text_of(value.rank)
+        if node.attr == "size":
+            return of_extent(names.total(value.shape))
+        if node.attr == "T":
+            return names.transposed(value)
+        if node.attr == "real":
+            return value
+        raise Place(node, "import-name", f"the attribute .{node.attr} is not translated")
+
+    def _call(self, node):
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                raise Place(argument, "import-call", "an argument with *")
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise Place(node, "import-call", "arguments with **")
+        function = node.func
+        if isinstance(function, ast.Name) and not self.is_local(function.id) and function.id in self.script.functions:
+            return self.inlined(self.script.functions[function.id], node)
+        name = self.global_name(function)
+        if name is None and isinstance(function, ast.Name) and not self.is_local(function.id) and function.id in names.PYTHON:
+            return self.call_of(names.PYTHON[function.id], node, None, function.id)
+        if name is not None:
+            entry = names.NUMPY.get(name)
+            if entry is None:
+                shown = name if "." in name and name.split(".")[0] in ("math", "scipy") else f"np.{name}"
+                raise Place(function, "import-name", f"{shown} is not translated")
+            return self.call_of(entry, node, None, name)
+        if isinstance(function, ast.Attribute):
+            value = self.expression(function.value)
+            entry = names.METHODS.get(function.attr)
+            if entry is None:
+                raise Place(function, "import-name", f"the method .{function.attr} is not translated")
+            return self.call_of(entry, node, value, "." + function.attr)
+        raise Place(node, "import-call", f"a call of `{ast.unparse(function)}`")
+
+    def call_of(self, entry, node, receiver, name):
+        given = bind_arguments(entry, node, receiver, name)
+        return entry.handler(names.Call(self, node, name, given))
+
+
+def _name_of(node):
+    words = {"ListComp": "a comprehension", "DictComp": "a comprehension", "SetComp": "a comprehension", "GeneratorExp": "a generator", "Lambda": "a lambda",
+             "JoinedStr": "a string", "Dict": "a dictionary", "Set": "a set", "NamedExpr": "`:=`", "Starred": "`*`"}
+    return words.get(type(node).__name__, f"{type(node).__name__}")

@@ -1,0 +1,276 @@
+"""Constructors, and functions that move elements."""
+import ast
+import dataclasses
+
+from .arguments import entry
+from .extents import Extent
+from .table import METHODS, numpy, reshaped, transposed
+from .values import POSTFIX, Value, broadcast, cast, floating, text_of, unified
+
+def filled(call, shape, type_, number):
+    """A constructor of zeros or ones, or of another number as text."""
+    extents = ", ".join(extent.code() for extent in shape)
+    if not shape:
+        return Value(cast(text_of(int(number) if type_[0] == "i" else float(number)), type_).code, type_)
+    if type_ == "f64":
+        return Value(f"{'ones' if number else 'zeros'}({extents})", type_, shape)
+    one = {"bool": "true" if number else "false", "i64": str(number)}.get(type_, f"{type_}({number})")
+    return Value(f"full({one}, {extents})", type_, shape)
+
+
+@numpy("zeros ones empty ndarray", "shape dtype= order=")
+def _zeros(call):
+    return filled(call, call.shape("shape"), call.type("f64"), int(call.name == "ones"))
+
+
+@numpy("zeros_like ones_like empty_like", "a dtype=")
+def _like(call):
+    value = call.value("a")
+    return filled(call, value.shape, call.type(value.type), int(call.name == "ones_like"))
+
+
+@numpy("full full_like", "shape fill_value dtype=")
+def _full(call):
+    value = call.value("fill_value")
+    if call.name == "full_like":
+        like = call.value("shape")
+        shape, type_ = like.shape, call.type(like.type)
+    else:
+        shape, type_ = call.shape("shape"), call.type(value.type)
+    if value.rank:
+        call.refuse("import-rank", "np.full with an array")
+    return Value(f"full({cast(value, type_).code}, {', '.join(extent.code() for extent in shape)})", type_, shape)
+
+
+@numpy("eye identity", "n m= dtype=")
+def _eye(call):
+    translator = call.translator
+    shape = (translator.extent(call.given["n"]), translator.extent(call.given["m" if call.has("m") else "n"]))
+    type_ = call.type("f64")
+    code = f"eye({shape[0].code()}{', ' + shape[1].code() if call.has('m') else ''})"
+    return Value(code, type_, shape) if type_ == "f64" else cast(Value(code, "f64", shape), type_)
+
+
+@numpy("arange", "start stop= step= dtype=")
+def _arange(call):
+    bounds = [call.value(p) for p in ("start", "stop", "step") if call.has(p)]
+    if any(bound.type not in ("i64", "i32") for bound in bounds):
+        call.refuse("import-type", "np.arange of floats: np.linspace")
+    extents = [call.translator.extent(call.given[p]) for p in ("start", "stop", "step") if call.has(p)]
+    low, high = (Extent(0), extents[0]) if len(extents) == 1 else extents[:2]
+    length = high - low
+    if len(extents) == 3:
+        step = extents[2].constant
+        if step is None or step < 1:
+            call.refuse("import-step", "np.arange with a step that is not a number above 0")
+        length = (length + Extent(step - 1)).divide(Extent(step)) if step > 1 else length
+    code = f"iota({', '.join(extent.code() for extent in extents)})"
+    return cast(Value(code, "i64", (length,)), call.type("i64"))
+
+
+@numpy("linspace", "a b num= dtype=")
+def _linspace(call):
+    a, b = floating(call.value("a")), floating(call.value("b"))
+    number = call.translator.extent(call.given["num"]) if call.has("num") else Extent(50)
+    return cast(Value(f"linspace({a.code}, {b.code}, {number.code()})", "f64", (number,)), call.type("f64"))
+
+
+@numpy("copy", "a", method=True)
+def _copy(call):
+    return dataclasses.replace(call.value("a"), storage=frozenset(), memory=None)
+
+
+@numpy("array asarray ascontiguousarray", "a dtype= copy= order=")
+def _array(call):
+    node = call.given["a"]
+    if isinstance(node, (ast.List, ast.Tuple)):
+        value = _listed(call, node)
+    else:
+        value = call.value("a")
+        value = dataclasses.replace(value, storage=frozenset(), memory=None) if call.name == "array" else value
+    return cast(value, call.type(value.type))
+
+
+def _listed(call, node):
+    items = [_listed(call, e) if isinstance(e, (ast.List, ast.Tuple)) else call.translator.plain(e) for e in node.elts]
+    if not items:
+        call.refuse("import-shape", "an empty array", node)
+    type_, shape = items[0].type, items[0].shape
+    for item in items[1:]:
+        shape = broadcast(node, shape, item.shape)
+        type_ = unified(dataclasses.replace(items[0], type=type_, literal=False), dataclasses.replace(item, literal=False))[2]
+    items = [cast(item, type_) for item in items]
+    return Value(f"[{', '.join(item.code for item in items)}]", type_, (Extent(len(items)),) + shape)
+
+
+def _astype(call):
+    value = call.value("a")
+    return dataclasses.replace(cast(value, call.type("f64")), storage=frozenset(), memory=None)
+
+
+METHODS["astype"] = entry("a dtype copy=", _astype)
+
+
+@numpy("reshape", "a newshape")
+def _reshape(call):
+    return reshaped(call.value("a"), call.shape("newshape"), call.node)
+
+
+def _reshape_method(call):
+    if "rest" in call.given:
+        shape = tuple(call.translator.extent(node) for node in (call.given["newshape"], *call.given["rest"]))
+        return reshaped(call.value("a"), shape, call.node)
+    return _reshape(call)
+
+
+METHODS["reshape"] = entry("a newshape *rest", _reshape_method)
+
+
+@numpy("ravel", "a", method=True)
+def _ravel(call):
+    return reshaped(call.value("a"), (Extent(-1),), call.node)
+
+
+def _flatten(call):
+    return dataclasses.replace(_ravel(call), storage=frozenset(), memory=None)
+
+
+METHODS["flatten"] = entry("a", _flatten)
+
+
+@numpy("transpose", "a axes=")
+def _transpose(call):
+    value = call.value("a")
+    return _permuted(call, value, call.literal("axes")) if call.has("axes") else transposed(value)
+
+
+def _permuted(call, value, axes):
+    if sorted(axis % value.rank for axis in axes) != list(range(value.rank)):
+        call.refuse("import-option", "axes that are not a permutation")
+    axes = [axis % value.rank for axis in axes]
+    code = f"transpose({value.code}, {', '.join(map(str, axes))})"
+    return Value(code, value.type, tuple(value.shape[axis] for axis in axes), storage=value.storage)
+
+
+def _transpose_method(call):
+    if not call.has("axes"):
+        return transposed(call.value("a"))
+    axes = call.literal("axes")
+    return _permuted(call, call.value("a"), axes if isinstance(axes, tuple) else [axes, *(ast.literal_eval(node) for node in call.given.get("rest", []))])
+
+
+METHODS["transpose"] = entry("a axes= *rest", _transpose_method)
+
+
+@numpy("swapaxes", "a first second", method=True)
+def _swapaxes(call):
+    value = call.value("a")
+    axes = list(range(value.rank))
+    i, j = call.axis(value.rank, "first"), call.axis(value.rank, "second")
+    axes[i], axes[j] = axes[j], axes[i]
+    return _permuted(call, value, axes)
+
+
+@numpy("expand_dims", "a axis")
+def _expand_dims(call):
+    value = call.value("a")
+    axis = call.axis(value.rank + 1)
+    words = [":"] * value.rank
+    words.insert(axis, "newaxis")
+    shape = value.shape[:axis] + (Extent(1),) + value.shape[axis:]
+    return Value(f"{value.at(POSTFIX)}[{', '.join(words)}]", value.type, shape, storage=value.storage)
+
+
+@numpy("flip", "a axis=")
+def _flip(call):
+    value = call.value("a")
+    option = f", axis={call.axis(value.rank)}" if call.has("axis") else ""
+    return Value(f"flip({value.code}{option})", value.type, value.shape, storage=value.storage)
+
+
+@numpy("flipud fliplr", "a")
+def _flip_named(call):
+    value = call.value("a")
+    return Value(f"flip({value.code}, axis={int(call.name == 'fliplr')})", value.type, value.shape, storage=value.storage)
+
+
+@numpy("roll", "a shift axis=")
+def _roll(call):
+    value = call.value("a")
+    if value.rank > 1 and not call.has("axis"):
+        call.refuse("import-option", "np.roll of a matrix without an axis")
+    return Value(f"roll({value.code}, {call.value('shift').code}, axis={call.axis(value.rank, default=0)})", value.type, value.shape)
+
+
+@numpy("triu tril", "a k=")
+def _triangle(call):
+    value, k = call.value("a"), call.literal("k", 0)
+    if k == 0:
+        return Value(f"{call.name}({value.code})", value.type, value.shape)
+    if value.rank != 2:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions with k")
+    name = call.translator.fresh("upper" if call.name == "triu" else "lower")
+    i, j = call.translator.fresh("i"), call.translator.fresh("j")
+    call.translator.used -= {i, j}
+    bound = f"{i} + {k}" if k > 0 else f"{i} - {-k}"
+    relation = "<=" if call.name == "triu" else ">="
+    call.translator.emit(f"let {name}[{i}, {j}] = {value.at(POSTFIX)}[{i}, {j}] where {bound} {relation} {j};")
+    return Value(name, value.type, value.shape)
+
+
+@numpy("concatenate hstack vstack", "arrays axis=")
+def _concatenate(call):
+    node = call.given["arrays"]
+    if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
+        call.refuse("import-call", f"np.{call.name} of something other than a list of arrays", node)
+    values = [call.translator.plain(element) for element in node.elts]
+    if call.name == "vstack":
+        values = [reshaped(v, (Extent(1), v.shape[0]), node) if v.rank == 1 else v for v in values]
+    axis = call.axis(values[0].rank, default=0) if call.name != "hstack" else int(values[0].rank > 1)
+    type_, length = values[0].type, values[0].shape[axis]
+    for value in values[1:]:
+        type_ = unified(dataclasses.replace(values[0], type=type_), value)[2]
+        length = length + value.shape[axis]
+    code = ", ".join(cast(value, type_).code for value in values)
+    shape = values[0].shape[:axis] + (length,) + values[0].shape[axis + 1:]
+    return Value(f"concat({code}, axis={axis})" if len(values) > 1 else code, type_, shape)
+
+
+@numpy("stack", "arrays axis=")
+def _stack(call):
+    node = call.given["arrays"]
+    if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
+        call.refuse("import-call", "np.stack of something other than a list of arrays", node)
+    values = [call.translator.plain(element) for element in node.elts]
+    axis = call.axis(values[0].rank + 1, default=0)
+    shape = values[0].shape[:axis] + (Extent(len(values)),) + values[0].shape[axis:]
+    return Value(f"stack({', '.join(value.code for value in values)}, axis={axis})", values[0].type, shape)
+
+
+@numpy("repeat tile", "a count axis=")
+def _repeat(call):
+    value, count = call.value("a"), call.translator.extent(call.given["count"])
+    if value.rank != 1:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    return Value(f"{call.name}({value.code}, {count.code()})", value.type, (value.shape[0].multiply(count),))
+
+
+@numpy("take", "a indices axis=")
+def _take(call):
+    value, index = call.value("a"), call.value("indices")
+    if value.rank > 1 and not call.has("axis"):
+        call.refuse("import-option", "np.take of a matrix without an axis")
+    axis = call.axis(value.rank, default=0)
+    return Value(f"take({value.code}, {index.code}, axis={axis})", value.type, value.shape[:axis] + index.shape + value.shape[axis + 1:])
+
+
+@numpy("diag diagonal trace", "a")
+def _diagonal(call):
+    value = call.value("a")
+    if call.name == "trace":
+        return Value(f"trace({value.code})", value.type)
+    if value.rank == 1:
+        return Value(f"diag({value.code})", value.type, value.shape * 2)
+    if value.shape[0] != value.shape[1]:
+        call.refuse("import-shape", "the diagonal of a matrix that is not square")
+    return Value(f"diag({value.code})", value.type, value.shape[:1])

@@ -1,0 +1,230 @@
+"""Subscripts: slices with their extents, masks, gathers, and assignments to parts of arrays."""
+import ast
+import dataclasses
+
+from .errors import Place
+from .extents import Extent
+from .values import POSTFIX, PRODUCT, Value, cast
+
+
+def _is_slice(node):
+    return isinstance(node, ast.Slice)
+
+
+class Subscripts:
+    """Part of the translator."""
+
+    def is_new_axis(self, node):
+        if isinstance(node, ast.Constant):
+            return node.value is None
+        return isinstance(node, ast.Attribute) and node.attr == "newaxis" and getattr(self.script.object_of(node.value), "__name__", "") == "numpy"
+
+    def extent(self, node):
+        """The expression as an extent."""
+        value = self.expression(node)
+        if value.rank or value.items is not None:
+            raise Place(node, "import-shape", "an extent that is an array")
+        if value.type not in ("i64", "i32"):
+            raise Place(node, "import-shape", f"an extent of type {value.type}")
+        if value.size is not None:
+            return value.size
+        name = self.fresh("extent")
+        self.emit(f"let {name} = {value.code};")
+        return Extent.of(name)
+
+    def entries(self, node, base):
+        """One node per dimension and new axis; `...` and missing ones are `:`."""
+        given = list(node.elts) if isinstance(node, ast.Tuple) else [node]
+        dots = [i for i, entry in enumerate(given) if isinstance(entry, ast.Constant) and entry.value is ...]
+        count = sum(not self.is_new_axis(entry) for entry in given) - len(dots)
+        if count > base.rank:
+            raise Place(node, "import-rank", f"{count} subscripts of {base.rank} dimensions")
+        missing = [ast.copy_location(ast.Slice(), node) for _ in range(base.rank - count)]
+        at = dots[0] if dots else len(given)
+        return given[:at] + missing + given[at + len(dots):]
+
+    def bound(self, node, extent, default):
+        """The bound of a slice: its text and where it lies. A bound with a leading minus counts from the end."""
+        if node is None:
+            return "", default
+        value = self.expression(node)
+        if value.type not in ("i64", "i32") or value.rank:
+            raise Place(node, "import-type", "the bound of a slice is not an integer")
+        size = value.size if value.size is not None else self.extent(node)
+        if size.constant is not None:
+            return value.code, extent + size if size.constant < 0 else size
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            self.note(node, f"`{ast.unparse(node)}` counts from the end: the program is wrong where it is not below 0")
+            return (extent + size).code(), extent + size
+        return value.code if value.size is not None else size.code(), size
+
+    def slice(self, node, extent):
+        """Text and extent of a slice of a dimension."""
+        step = 1
+        if node.step is not None:
+            value = self.expression(node.step)
+            step = value.size.constant if value.size is not None else None
+            if not step:
+                raise Place(node.step, "import-step", "a slice with a computed step")
+        if step < 0:
+            if node.lower is not None or node.upper is not None:
+                raise Place(node, "import-step", "a slice that counts down between bounds")
+            length = extent if step == -1 else (extent + Extent(-step - 1)).divide(Extent(-step))
+            return f"::{step}", length
+        low_code, low = self.bound(node.lower, extent, Extent(0))
+        high_code, high = self.bound(node.upper, extent, extent)
+        length = high - low
+        if step == 1:
+            return f"{low_code}:{high_code}", length
+        return f"{low_code}:{high_code}:{step}", (length + Extent(step - 1)).divide(Extent(step))
+
+    def element(self, node, extent):
+        """The text of a subscript that is a single integer; one with a leading minus counts from the end, as a literal does."""
+        value = self.expression(node)
+        if value.rank:
+            raise Place(node, "import-subscript", "an array among several subscripts")
+        if value.type not in ("i64", "i32"):
+            raise Place(node, "import-type", f"a subscript of type {value.type}")
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not value.literal:
+            return f"{extent.code()} - {self.expression(node.operand).at(PRODUCT)}"
+        return value.code
+
+    def parts(self, node, base):
+        """Texts of the subscripts, the shape of the part, and the same with new axes."""
+        texts, shape, axes, dimension = [], [], [], 0
+        for entry in self.entries(node, base):
+            if self.is_new_axis(entry):
+                texts.append("newaxis")
+                axes.append(Extent(1))
+                continue
+            if _is_slice(entry):
+                text, length = self.slice(entry, base.shape[dimension])
+                shape.append(length)
+                axes.append(length)
+            else:
+                text = self.element(entry, base.shape[dimension])
+            texts.append(text)
+            dimension += 1
+        return texts, tuple(shape), tuple(axes)
+
+    def subscript(self, node):
+        """The value of `base[...]`."""
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            return self.items_of(self.expression(node.value), node)
+        base = self.expression(node.value)
+        if base.items is not None:
+            return self.items_of(base, node)
+        if not base.rank:
+            raise Place(node, "import-rank", "a subscript of a scalar")
+        arrays = self.array_subscripts(node.slice, base)
+        if arrays is not None:
+            return arrays
+        texts, _, axes = self.parts(node.slice, base)
+        storage = base.storage if axes else frozenset()
+        if all(text == ":" for text in texts):
+            return base
+        return Value(f"{base.at(POSTFIX)}[{', '.join(texts)}]", base.type, axes, storage=storage)
+
+    def items_of(self, value, node):
+        index = self.expression(node.slice) if not _is_slice(node.slice) else None
+        if index is None:
+            low, high, step = (None if part is None else ast.literal_eval(part) for part in (node.slice.lower, node.slice.upper, node.slice.step))
+            return Value("", "tuple", items=value.items[low:high:step])
+        if index.size is None or index.size.constant is None or not -len(value.items) <= index.size.constant < len(value.items):
+            raise Place(node, "import-tuple", "the subscript of a tuple is not a number within it")
+        return value.items[index.size.constant]
+
+    def array_subscripts(self, node, base):
+        """x[mask], and x[index] with an integer array in one dimension; None for plain subscripts."""
+        entries = self.entries(node, base)
+        plain = (ast.Slice, ast.Constant)
+        if all(isinstance(entry, plain) or self.is_new_axis(entry) for entry in entries):
+            return None
+        # Only nodes that may be arrays are evaluated, once; scalars have no effects.
+        mark = len(self.out)
+        values = [None if isinstance(entry, plain) or self.is_new_axis(entry) else self.expression(entry) for entry in self.given(node)]
+        arrays = [i for i, value in enumerate(values) if value is not None and value.rank]
+        if not arrays:
+            del self.out[mark:]
+            return None
+        given = self.given(node)
+        index = values[arrays[0]]
+        if index.type == "bool":
+            if len(given) > 1 or index.rank != base.rank:
+                raise Place(node, "import-mask", "a mask that is not a condition of all elements")
+            if self.target_mask is not None and self.target_mask == ast.unparse(node):
+                return base
+            return dataclasses.replace(base, mask=index.code, storage=frozenset(), memory=None)
+        full = [entry for i, entry in enumerate(given) if i not in arrays]
+        if len(arrays) > 1 or not all(_is_slice(e) and e.lower is e.upper is e.step is None for e in full):
+            if len(arrays) == len(given) == base.rank and all(v.rank == 1 for v in values):
+                return self.gathered_points(values, base)
+            raise Place(node, "import-subscript", "an array among several subscripts")
+        axis = arrays[0]
+        shape = base.shape[:axis] + index.shape + base.shape[axis + 1:]
+        return Value(f"take({base.code}, {index.code}" + (f", axis={axis})" if base.rank > 1 else ")"), base.type, shape)
+
+    @staticmethod
+    def given(node):
+        return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+    def gathered_points(self, values, base):
+        name = self.fresh("gathered")
+        i = self.fresh("i")
+        self.used.discard(i)
+        self.emit(f"let {name}[{i}] = {base.at(POSTFIX)}[{', '.join(f'{v.at(POSTFIX)}[{i}]' for v in values)}];")
+        return Value(name, base.type, values[0].shape)
+
+    def store(self, target, value, node):
+        """The assignment `base[...] = value`."""
+        if not isinstance(target.value, ast.Name):
+            raise Place(target, "import-target", "assignment to a part of an expression")
+        name = target.value.id
+        base = self.look_up(target.value)
+        binding = self.binding(name)
+        if binding is None or binding.target is None or binding.fixed:
+            raise Place(target, "import-target", f"`{name}` is updated in place, but is not a variable of its own")
+        self.changed_in_place(name, binding, node)
+        value = self.stored_value(value, base, node)
+        mask = self.mask_of_target(target.slice, base)
+        if mask is not None:
+            self.emit(f"{binding.target} = where({mask}, {value.code}, {binding.target});")
+            return
+        texts, shape, axes = self.parts(target.slice, base)
+        if "newaxis" in texts:
+            raise Place(target, "import-target", "assignment with a new axis")
+        if value.rank > len(shape):
+            raise Place(target, "import-rank", f"{value.rank} dimensions in a part of {len(shape)}")
+        if value.rank and value.rank < len(shape):
+            new = ["newaxis"] * (len(shape) - value.rank) + [":"] * value.rank
+            value = Value(f"{value.at(POSTFIX)}[{', '.join(new)}]", value.type, (Extent(1),) * (len(shape) - value.rank) + value.shape)
+        if all(text == ":" for text in texts) and value.shape == shape:
+            self.emit(f"{binding.target} = {value.code};")
+        else:
+            self.emit(f"{binding.target}[{', '.join(texts)}] = {value.code};")
+
+    def stored_value(self, value, base, node):
+        if value.items is not None or value.type == "none":
+            raise Place(node, "import-expression", "a tuple or None is stored")
+        if value.mask is not None:
+            raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
+        if value.type != base.type and not (value.literal and value.type == "i64" and base.type != "bool"):
+            if base.type == "bool" and value.type != "bool":
+                raise Place(node, "import-type", "numbers are stored in a bool array")
+            value = cast(value, base.type)
+        elif value.literal and value.type != base.type:
+            value = cast(value, base.type) if base.type == "f64" else value
+        return value
+
+    def mask_of_target(self, node, base):
+        entries = self.given(node)
+        if len(entries) > 1 or isinstance(entries[0], (ast.Slice, ast.Constant)):
+            return None
+        value = self.expression(entries[0])
+        if not value.rank:
+            return None
+        if value.type != "bool":
+            raise Place(node, "import-subscript", "assignment to elements that an array selects: np.add.at adds to them")
+        if value.rank != base.rank:
+            raise Place(node, "import-mask", "a mask that is not a condition of all elements")
+        return value.code

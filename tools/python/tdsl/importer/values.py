@@ -1,0 +1,105 @@
+"""Values of the abstract interpretation: TDSL text with element type and shape."""
+import dataclasses
+import typing
+
+from .errors import Place
+from .extents import Extent
+
+ORDER = ["bool", "i32", "i64", "f32", "f64"]
+TYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "bool_": "bool", "float": "f64", "int": "i64",
+         "double": "f64", "single": "f32", "int_": "i64", "intp": "i64", "uint8": "i64", "int8": "i64", "uint16": "i64", "int16": "i64", "uint32": "i64",
+         "longlong": "i64", "intc": "i32", "float_": "f64"}
+WIDENED = {"uint8", "int8", "uint16", "int16", "uint32"}
+
+# Precedence of TDSL's operators, tightest first.
+POSTFIX, POWER, UNARY, PRODUCT, SUM, COMPARISON, AND, OR, CONDITION = 9, 8, 7, 6, 5, 4, 3, 2, 0
+
+
+@dataclasses.dataclass
+class Value:
+    """`code` of type `type` and shape. `size`: the extent that an integer scalar is; `literal`: an open literal; `known`: a truth value or None's;
+    `mask`: the condition of x[condition]; `storage`: the arrays whose memory the value shares; `memory`: the argument that it is, whole and in place;
+    `items`: the values of a tuple."""
+    code: str
+    type: str
+    shape: tuple = ()
+    level: int = POSTFIX
+    size: typing.Optional[Extent] = None
+    literal: bool = False
+    known: object = None
+    mask: typing.Optional[str] = None
+    storage: frozenset = frozenset()
+    memory: typing.Optional[int] = None
+    items: typing.Optional[list] = None
+    natural: bool = False  # an integer that is known not to be negative
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    def at(self, level):
+        """The text as an operand of an operator of this precedence."""
+        return self.code if self.level >= level else f"({self.code})"
+
+
+def text_of(number):
+    """The value of a Python number."""
+    if isinstance(number, bool):
+        return Value("true" if number else "false", "bool", literal=True, known=number)
+    if isinstance(number, int):
+        level = POSTFIX if number >= 0 else UNARY
+        return Value(str(number), "i64", level=level, size=Extent(number), literal=True, natural=number >= 0)
+    code = repr(float(number))
+    code = code if any(c in code for c in ".einf") else code + ".0"
+    return Value(code, "f64", level=UNARY if code[0] == "-" else POSTFIX, literal=True)
+
+
+def of_extent(extent):
+    code = extent.code()
+    level = POSTFIX if code.replace("_", "a").isalnum() else PRODUCT if "+" not in code and "-" not in code else SUM
+    return Value(code, "i64", level=level, size=extent, natural=True)
+
+
+def cast(value, type_):
+    """The value in another element type; open literals are written in it."""
+    if value.type == type_:
+        return value
+    code, level = f"{type_}({value.code})", POSTFIX
+    if value.literal and type_ == "f64" and value.code.lstrip("-").isdigit():
+        code, level = value.code + ".0", value.level
+    return dataclasses.replace(value, code=code, type=type_, level=level, size=None, storage=frozenset(), memory=None, literal=value.literal and type_ == "f64")
+
+
+def floating(value):
+    """NumPy's functions of reals give f64 for integers."""
+    return value if value.type in ("f32", "f64") else cast(value, "f64")
+
+
+def unified(a, b):
+    """Both operands as NumPy converts them, and their common type: an open literal, or a scalar beside an array, takes the other's type if
+    its kind is not higher."""
+    def kind(type_):
+        return 0 if type_ == "bool" else 1 if type_[0] == "i" else 2
+    if a.type == b.type:
+        return a, b, a.type
+    for weak, other, flip in ((a, b, False), (b, a, True)):
+        yields = (weak.literal and not other.literal) or (not weak.rank and other.rank)
+        if yields and kind(weak.type) <= kind(other.type):
+            if not weak.literal or weak.type == "bool":
+                weak = cast(weak, other.type)
+            return (other, weak, other.type) if flip else (weak, other, other.type)
+    if {a.type, b.type} in ({"i32", "f32"}, {"i64", "f32"}):
+        return a, b, "f64"
+    return a, b, max(a.type, b.type, key=ORDER.index)
+
+
+def broadcast(node, a, b):
+    """NumPy's broadcasting of two shapes; extents of which neither is 1 are compared by the compiler or in the run."""
+    rank = max(len(a), len(b))
+    left, right = [Extent(1)] * (rank - len(a)) + list(a), [Extent(1)] * (rank - len(b)) + list(b)
+    result = []
+    for x, y in zip(left, right):
+        if None not in (x.constant, y.constant) and x.constant != y.constant and 1 not in (x.constant, y.constant):
+            raise Place(node, "import-shape", f"extents {x.constant} and {y.constant} do not broadcast")
+        result.append(y if x.constant == 1 else x)
+    return tuple(result)
