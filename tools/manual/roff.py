@@ -114,8 +114,8 @@ def main_page(tree, pages):
     page.heading("SYNOPSIS")
     page.lines += [".B tdslc", "\\fICOMMAND\\fR [\\fIARGUMENTS\\fR] [\\fIOPTIONS\\fR] [\\fB\\-\\-\\fR \\fIPROGRAM\\-OPTIONS\\fR]"]
     page.heading("DESCRIPTION")
-    page.paragraph("A program in a file `.tdsl` states what is computed, with whole tensors, index notation or plain loops; the compiler decides how "
-                   "tensors are cut, where they are and what is sent. The same program gives the same answer on every number of ranks and threads.")
+    page.paragraph("A program in a file `.tdsl` describes a computation with whole tensors, index notation or plain loops; the compiler cuts tensors "
+                   "into tiles, places them and derives all messages. The same program gives the same answer on every number of ranks and threads.")
     options_part(page, tree["options"])
     page.heading("COMMANDS")
     for command in tree["commands"]:

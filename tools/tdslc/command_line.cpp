@@ -39,7 +39,7 @@ Examples:
   tdslc fmt product.tdsl                                 canonical layout, in place
   tdslc import heat.py::smooth --call 'smooth(np.ones((50, 40)), 6)'     a NumPy function as a program
   tdslc new flow --from heat                             a folder with a program to start from
-  tdslc --explain sequential-loop                        what a message means, by the id in its brackets
+  tdslc --explain sequential-loop                        a message explained by the id in its brackets
 
 `tdslc COMMAND --help` shows a command's options and examples.
 Exit codes: 0 success, 1 errors in the program or a difference found, 2 usage, 3 a bug of the compiler, 4 the )"
@@ -422,7 +422,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
   app.add_option_function<std::string>(
          "--explain", [](const std::string& id) { throw Stop{print_error_page(id)}; },
-         "What a message means, by the id in its brackets")
+         "Explain a message by the id in its brackets")
       ->type_name("ID");
   app.add_flag_callback(
          "--options-json", [&app] { throw Stop{print_option_tree(app)}; },

@@ -12,7 +12,7 @@ extern const std::string_view kErrorsPage, kImportPage;
 /// marks of Markdown, examples indented. Empty if there is neither.
 [[nodiscard]] std::string section_of(std::string_view page, std::string_view id);
 
-/// `tdslc --explain ID`: prints what a message means. `[ID]`, as messages end, is accepted. Returns the exit code: 2
+/// `tdslc --explain ID`: explains a message. `[ID]` is accepted as well. Returns the exit code: 2
 /// for an unknown id, with the nearest one.
 [[nodiscard]] int print_error_page(std::string_view id);
 

@@ -21,7 +21,7 @@ struct InstalledPart {
 /// True if the build cache, in which `doctor` writes the machine constants, can be used.
 [[nodiscard]] bool has_cache(const std::vector<InstalledPart>& parts);
 
-/// `ok   linker         lld 14.0`; what is not good ends in its repair command.
+/// `ok   linker         lld 14.0`; a missing part ends in its repair command.
 [[nodiscard]] std::string line_of(const InstalledPart& part);
 
 }  // namespace tdsl::tools

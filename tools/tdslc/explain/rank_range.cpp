@@ -87,7 +87,7 @@ Nodes nodes_of(const CommandLine& line, const rt::AppOptions& options) {
   nodes.bytes = node_bytes(line);
   const double available = kMemoryShare * static_cast<double>(nodes.bytes);
   if (available <= static_cast<double>(nodes.ranks * kProcessBytes))
-    throw UsageError(fmt::format("--per-node {}: a node of {} has no room for so many ranks", nodes.ranks,
+    throw UsageError(fmt::format("--per-node {}: this many ranks do not fit in the memory of a node, {}", nodes.ranks,
                                  binary_bytes(static_cast<double>(nodes.bytes))));
   nodes.rank_limit = blocks_of_rank(available, nodes.ranks);
   return nodes;
