@@ -272,7 +272,7 @@ class Tests:
 
     def test_transcript(self):
         folder = self.work / "quickstart"
-        told = self.run(ROOT / "tools/transcript", self.tdslc, folder, env={"TDSL_SITE": "", "XDG_CONFIG_HOME": str(self.work / "none")})
+        told = self.run(ROOT / "tools/transcript", self.tdslc, folder, env={"TDSL_SITE": "", "XDG_CONFIG_HOME": str(self.work / "none"), "TDSL_PYTHON": sys.executable})
         shown = commands_of(told.out)
         for (command, wanted), (ran, lines) in zip(self.transcript(), shown):
             require(command == ran, f"README.md has `{command}`, `{ran}` ran")
