@@ -4,11 +4,15 @@ with the command line. One PASS or FAIL line per test."""
 import argparse
 import json
 import os
+import pty
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -37,6 +41,15 @@ def option_names(help_text):
     """Names in the left column of a help text."""
     heads = re.findall(r"^  (-\S.*?)(?:  |$)", help_text, re.M)
     return {name for head in heads for name in NAMES.findall(head.split(" TEXT")[0])}
+
+
+def read_until(terminal, text, seconds=20):
+    """Whether the terminal shows the text within this time."""
+    shown, end = "", time.monotonic() + seconds
+    while text not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.1)[0]:
+            shown += os.read(terminal, 65536).decode(errors="replace")
+    return text in shown
 
 
 class Tests:
@@ -142,6 +155,24 @@ class Tests:
         require(told.code == 0 and not told.err, f"bash: {told}")
         return set(told.out.split())
 
+    def complete_in_zsh(self, line, wanted):
+        """Whether zsh, in a terminal, completes the line to one that contains the text."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.work)
+            os.environ.update(TERM="dumb", PS1="% ")
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        setup = f"fpath=({self.share()}/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -d {self.work}/zcompdump; print rea''dy\n"
+        try:
+            os.write(terminal, setup.encode())
+            read_until(terminal, "ready")
+            os.write(terminal, f"{line}\t".encode())
+            return read_until(terminal, wanted)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(terminal)
+
     def test_completions(self):
         tree = self.tree()
         for shell in ("bash", "fish"):
@@ -161,6 +192,9 @@ class Tests:
                 # fish offers files with other extensions, too, after the right ones.
                 require(wanted <= offered and (shell == "fish" or not others & offered), f"{shell}: `{line}` offers {sorted(offered)}")
         require("all" in self.complete("bash", "tdslc run --fusion="), "bash: --fusion=")
+        if shutil.which("zsh"):
+            for line, wanted in (("tdslc expl", "tdslc explain "), ("tdslc new ripple --from mat", "--from matmul "), ("tdslc run --nat", "--native ")):
+                require(self.complete_in_zsh(line, wanted), f"zsh: `{line}` does not become {wanted!r}")
         for shell, name in (("bash", "bash-completion/completions/tdslc"), ("zsh", "zsh/site-functions/_tdslc")):
             if shutil.which(shell):
                 self.run(shell, "-n", self.share() / name)

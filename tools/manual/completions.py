@@ -254,5 +254,6 @@ def fish(tree):
     lines += [fish_option("__tdslc_none", option, tree["passes"]) for option in tree["options"]]
     for command in tree["commands"]:
         lines += [fish_option(f"__tdslc_in {command['name']}", option, tree["passes"]) for option in command["options"]]
-    lines += [fish_option("__tdslc_after_dashes", option, tree["passes"]) for option in tree["program"]]
+    # Words that follow -- are no options to fish.
+    lines += [f"complete -c tdslc -n __tdslc_after_dashes -a {option['names'][-1]} -d {quoted(option['help'])}" for option in tree["program"]]
     return "\n".join(line for line in lines if line) + "\n"
