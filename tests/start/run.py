@@ -89,7 +89,9 @@ class Tests:
             told = self.tool("--explain", name).out
             require(told.startswith(f"[{name}]\n\n") and len(told.split()) > 4, f"{name}: {told!r}")
             if section := re.search(rf"^### `{name}`\n\n(.*?)(?=^##|\Z)", page, re.M | re.S):
-                words = re.findall(r"[A-Za-z]+", re.sub(r"\]\([^)]*\)|```\S.*", "", section[1]))
+                parts = re.split(r"^```.*\n", section[1], flags=re.M)  # prose, example, prose, …
+                parts[::2] = [re.sub(r"(`[^`]*`)|\[([^\[\]]*)\]\([^)]*\)", lambda m: m[1] or m[2], prose) for prose in parts[::2]]
+                words = re.findall(r"[A-Za-z]+", " ".join(parts))
                 require(words == re.findall(r"[A-Za-z]+", told[len(name) + 4:]), f"{name}: not what the page says: {told!r}")
 
     def test_explain_unknown_id(self):

@@ -22,19 +22,23 @@ std::vector<std::string_view> lines_of(std::string_view page) {
   return lines;
 }
 
-/// `[text](target)` becomes `text`.
+/// `[text](target)` becomes `text`, except in code.
 std::string without_links(std::string_view line) {
   std::string text;
-  while (!line.empty()) {
-    const std::size_t open = line.find('['), middle = line.find("](", open);
-    const std::size_t close = line.find(')', middle);
-    if (open == std::string_view::npos || middle == std::string_view::npos || close == std::string_view::npos) break;
-    const std::size_t inner = line.rfind('[', middle);  // of `a[i] and [text](target)`
-    text += line.substr(0, inner);
-    text += line.substr(inner + 1, middle - inner - 1);
-    line.remove_prefix(close + 1);
+  bool code = false;
+  for (std::size_t k = 0; k < line.size(); ++k) {
+    if (line[k] == '`') code = !code;
+    const std::size_t middle = code || line[k] != '[' ? std::string_view::npos : line.find("](", k);
+    const std::size_t close = middle == std::string_view::npos ? middle : line.find(')', middle);
+    const std::string_view words = close == std::string_view::npos ? "" : line.substr(k + 1, middle - k - 1);
+    if (words.empty() || words.find('[') != std::string_view::npos || std::ranges::count(words, '`') % 2 != 0) {
+      text += line[k];
+      continue;
+    }
+    text += words;
+    k = close;
   }
-  return text + std::string(line);
+  return text;
 }
 
 /// The lines of a section, without its head.
