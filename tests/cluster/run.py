@@ -25,7 +25,7 @@ import turns
 
 SOURCE = Path(__file__).resolve().parents[2]
 HOSTS, RANKS = 4, 8
-PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
+PROGRAMS = {"product": "tests/cluster/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
 # Lines printed by Slurm, Bash and mpirun's event library themselves.
 OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll|\[h\d\]\[\[\d+,\d+\],\d+\]\[.*btl_tcp|\[h\d:\d+\] (?:\d+ more process|Set MCA parameter)")
 # Messages of Open MPI 4 if a rank connects to a peer that has already exited, or two ranks connect to each other

@@ -8,7 +8,10 @@
 #include "frontend/diagnostics/diagnostics.h"
 #include "runtime/plan/schedules/schedule.h"
 #include "runtime/types.h"
+#include "tools/tdslc/error_pages.h"
 #include "tools/tdslc/job/size.h"
+#include "tools/tdslc/job/text.h"
+#include "tools/tdslc/option_tree.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -35,6 +38,8 @@ Examples:
   tdslc report stats.json trace.json -o run.html         a page that shows a run
   tdslc fmt product.tdsl                                 canonical layout, in place
   tdslc import heat.py::smooth --call 'smooth(np.ones((50, 40)), 6)'     a NumPy function as a program
+  tdslc new flow --from heat                             a folder with a program to start from
+  tdslc --explain sequential-loop                        a message explained by the id in its brackets
 
 `tdslc COMMAND --help` shows a command's options and examples.
 Exit codes: 0 success, 1 errors in the program or a difference found, 2 usage, 3 a bug of the compiler, 4 the )"
@@ -90,6 +95,7 @@ docs/explain.md says what every column and word means.
 Examples:
   tdslc explain product.tdsl -n 4 -- --A a.npy --B b.npy
   tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
+  tdslc explain product.tdsl -n 4..256 --set n=100000    on how many nodes it fits, and a row for each number of ranks
   tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
   tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
@@ -139,6 +145,11 @@ Examples:
   tdslc report stats.json trace.json -o run.html
   tdslc report stats.json --source product.tdsl -o run.html      without a timeline, with the program's text)"},
     {Command::kImport, "import", "Translate a NumPy function to a program, and compare both", ""},
+    {Command::kNew, "new", "Make a folder with a program to start from", R"(
+NAME.tdsl, make_inputs.tdsl, Makefile, CMakeLists.txt, .vscode/ and a README with the commands.
+Examples:
+  tdslc new flow                                         heat on a plate
+  tdslc new ranks --from graph && make -C ranks test)"},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -184,6 +195,25 @@ void add_job_options(CLI::App& app, JobOptions& job) {
   app.add_flag("--checkpoint", job.checkpoint, "Save at the time limit, and go on in the next attempt");
   app.add_flag("--dry-run", job.dry_run, "Print the script; submit nothing");
   app.add_flag("--wait", job.wait, "Follow the log until the job has ended; the exit code is the job's");
+}
+
+/// `16`, or `4..256`.
+void set_rank_range(CommandLine& line, const std::string& text) {
+  const std::size_t dots = text.find("..");
+  line.ranks = number_in(text.substr(0, dots));
+  line.last_ranks = dots == std::string::npos ? std::nullopt : number_in(text.substr(dots + 2));
+  const std::int64_t last = dots == std::string::npos ? line.ranks.value_or(0) : line.last_ranks.value_or(0);
+  if (line.ranks.value_or(0) < 1 || last < line.ranks || last > kMostRanks)
+    throw CLI::ValidationError(
+        "--ranks", fmt::format("`{}` is neither a number from 1 to {} nor a range such as 4..256", text, kMostRanks));
+}
+
+void add_rank_range(CLI::App& app, CommandLine& line) {
+  app.add_option_function<std::string>(
+         "-n,--ranks", [&line](const std::string& text) { set_rank_range(line, text); },
+         "Number of MPI ranks; or a range: the number of nodes on which the program fits, and a row for each power of "
+         "two")
+      ->type_name("RANKS[..RANKS]");
 }
 
 void add_explain_options(CLI::App& app, CommandLine& line) {
@@ -238,6 +268,15 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kImport) return;
+  if (command == Command::kNew) {
+    app.add_option("name", line.program, "The folder, which does not exist yet, and the program's name")
+        ->type_name("NAME")
+        ->required();
+    app.add_option("--from", line.from, "What to start from (default: heat)")
+        ->check(CLI::IsMember({"heat", "matmul", "regression", "graph", "sparse", "tensor"}))
+        ->type_name("TEMPLATE");
+    return;
+  }
   if (command == Command::kFormat) {
     app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
     app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");
@@ -268,8 +307,8 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
                       command == Command::kSubmit;
   if (command == Command::kSubmit) add_job_options(app, line.job);
   if (command != Command::kDoctor) add_compile_options(app, line);
-  if (command == Command::kRun || command == Command::kExplain || command == Command::kVerify ||
-      command == Command::kSubmit) {
+  if (command == Command::kExplain) add_rank_range(app, line);
+  if (command == Command::kRun || command == Command::kVerify || command == Command::kSubmit) {
     app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")
         ->check(CLI::Range(std::int64_t{1}, kMostRanks))
         ->type_name("RANKS");
@@ -381,6 +420,14 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   app.name("tdslc");
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
+  app.add_option_function<std::string>(
+         "--explain", [](const std::string& id) { throw Stop{print_error_page(id)}; },
+         "Explain a message by the id in its brackets")
+      ->type_name("ID");
+  app.add_flag_callback(
+         "--options-json", [&app] { throw Stop{print_option_tree(app)}; },
+         "All commands and options, and those of executables, as JSON")
+      ->group("");
   app.require_subcommand(1);
   for (const CommandText& c : kCommands) {
     CLI::App* sub = app.add_subcommand(c.name, c.description);
@@ -405,7 +452,10 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ExtrasError&) {
     usage_error(unknown_message(app, chosen(), own), chosen() ? chosen()->get_name() : "");
   } catch (const CLI::ParseError& e) {
-    if (chosen() == nullptr) usage_error(unknown_message(app, nullptr, own), "");
+    if (chosen() == nullptr) {
+      const bool known = own.front() == "--explain";
+      usage_error(known ? e.what() : unknown_message(app, nullptr, own), "");
+    }
     // A misspelt option may be reported as a missing argument.
     const std::vector<std::string> known = spellings(*chosen());
     const bool misspelt = std::ranges::any_of(own, [&](const std::string& a) {

@@ -21,7 +21,8 @@ enum class Command : std::uint8_t {
   kVerify,
   kSubmit,
   kReport,
-  kImport
+  kImport,
+  kNew
 };
 
 /// Options of `submit` only.
@@ -41,11 +42,13 @@ struct JobOptions {
 /// A parsed command line of tdslc. Arguments after `--` are the program's; all of `import` are the importer's.
 struct CommandLine {
   Command command = Command::kRun;
-  std::string program;  ///< path of the .tdsl file
+  std::string program;  ///< path of the .tdsl file; new: the folder
+  std::string from;     ///< new: the template
   std::vector<std::string>
       files;  ///< fmt: files, "-" for standard input; compare: plan and statistics; report: statistics and trace
   std::optional<std::int64_t> ranks;
-  std::string output;  ///< -o
+  std::optional<std::int64_t> last_ranks;  ///< explain: `-n A..B`, of which `ranks` is A
+  std::string output;                      ///< -o
   std::vector<std::string> program_arguments;
 
   // compilation

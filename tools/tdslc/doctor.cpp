@@ -18,11 +18,11 @@
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
 #include "tools/build/cache.h"
-#include "tools/build/compile.h"
 #include "tools/build/output_file.h"
 #include "tools/build/process.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
+#include "tools/tdslc/installation.h"
 #include "tools/tdslc/launcher.h"
 #include "tools/tdslc/overheads.h"
 #include "tools/tdslc/submit/site_file.h"
@@ -82,48 +82,6 @@ double measure_stream() {
     for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 3.0 * c[i];
   });
   return 3.0 * static_cast<double>(n) * sizeof(double) / best;
-}
-
-struct Item {
-  std::string what;
-  bool good = false;
-  std::string detail;
-};
-
-Item tool(const std::string& what, const std::string& program) {
-  if (program.empty()) return {what, false, "not configured"};
-  const codegen::ProcessResult r = codegen::run_process({{program, "--version"}, {}, true});
-  return {what, r.exit_code == 0,
-          r.exit_code == 0 ? program + ": " + r.output.substr(0, r.output.find('\n')) : program + " does not run"};
-}
-
-Item build_cache() {
-  const std::string what = "build cache";
-  const std::string cache = codegen::cache_directory();
-  if (cache.empty()) return {what, false, "neither XDG_CACHE_HOME nor HOME is set"};
-  try {
-    const bool made = codegen::make_private_folder(cache);
-    return {what, made, made ? cache : "cannot make " + cache};
-  } catch (const codegen::CompilerFailure& e) { return {what, false, e.what()}; }
-}
-
-std::vector<Item> installation() {
-  std::vector<Item> items;
-  const std::string prefix = codegen::find_prefix();
-  try {
-    const codegen::Toolchain t = codegen::read_toolchain(prefix);
-    items.push_back({"toolchain", true, t.configuration});
-    items.push_back(tool("C++ compiler", t.compiler));
-    items.push_back(tool("MPI launcher", t.mpiexec.empty() ? "mpirun" : t.mpiexec));
-    for (const std::string& library : t.libraries) {
-      if (library.starts_with('-')) continue;
-      items.push_back({"library", ::access(library.c_str(), R_OK) == 0, library});
-    }
-    const std::string header = t.prefix + "/include/tdsl/runtime/emitted.h";
-    items.push_back({"headers", ::access(header.c_str(), R_OK) == 0, header});
-  } catch (const codegen::ToolchainError& e) { items.push_back({"toolchain", false, e.what()}); }
-  items.push_back(build_cache());
-  return items;
 }
 
 /// Latency and bandwidth between two ranks, or why they could not be measured.
@@ -244,7 +202,7 @@ int doctor(const CommandLine& line) {
   if (!line.output.empty()) throw UsageError("doctor: -o goes with --site");
   if (!line.hosts.empty() && std::ranges::count(line.hosts, ',') != 1)
     throw UsageError("--hosts: two machines, such as node1,node2");
-  const std::vector<Item> items = installation();
+  const std::vector<InstalledPart> parts = installed_parts();
   const std::string file = codegen::cache_directory() + "/machine.conf";
   Measured measured;
   const plan::Machine m = measure(file, line, measured);
@@ -260,12 +218,13 @@ int doctor(const CommandLine& line) {
                                             {"disk_write_rate", m.disk_write_rate}};
   bool good = measured.far.trouble.empty() && (line.spill.empty() || measured.disk.trouble.empty());
   nlohmann::ordered_json found = nlohmann::ordered_json::array();
-  for (const Item& i : items) {
-    good = good && i.good;
-    found.push_back({{"what", i.what}, {"good", i.good}, {"detail", i.detail}});
-    if (!line.json) fmt::print("{:<4} {:<14} {}\n", i.good ? "ok" : "BAD", i.what, i.detail);
+  for (const InstalledPart& part : parts) {
+    good = good && (part.good || !part.needed);
+    found.push_back({{"what", part.what}, {"good", part.good}, {"needed", part.needed}, {"detail", part.detail}});
+    if (!part.good && !part.repair.empty()) found.back()["repair"] = part.repair;
+    if (!line.json) fmt::print("{}", line_of(part));
   }
-  const bool kept = items.back().good;
+  const bool kept = has_cache(parts);
   if (kept) codegen::write_text(file, plan::machine_text(m));
   if (line.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"good", good},

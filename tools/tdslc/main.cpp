@@ -44,6 +44,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kReport: return tdsl::tools::report(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
     case Command::kImport: return tdsl::tools::import_function(line);
+    case Command::kNew: return tdsl::tools::new_program(line);
   }
   return 3;
 }

@@ -50,6 +50,10 @@ struct BuiltinOption {
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();
+/// The option's value in the help, such as FILE; empty for flags.
+[[nodiscard]] std::string_view value_name(OptionValue value);
+/// The option's line in the help, with the names that it takes.
+[[nodiscard]] std::string help_of(const BuiltinOption& option);
 
 /// What --check looks for in computed floating-point values.
 struct NumberKinds {
