@@ -146,6 +146,12 @@ Examples:
   tdslc doctor --spill /scratch                          the disk of this folder instead of that of $TMPDIR or /tmp
   tdslc doctor --site                                    a profile of the cluster for `submit`, or where yours differs
   tdslc doctor --json)"},
+    {Command::kMpi, "mpi", "List MPI libraries, and which one ranks use and why", R"(
+A program opens the MPI library of the launcher that starts it; TDSL_MPI=openmpi, mpich, abi, none or the path of a shim
+chooses another one.
+Examples:
+  tdslc mpi
+  tdslc mpi --build --cc /opt/mpi/bin/mpicc              a shim for an MPI that is not listed, in ~/.local/lib/tdsl/mpi)"},
 };
 
 void add_compile_options(CLI::App& app, CommandLine& line) {
@@ -238,6 +244,12 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kImport) return;
+  if (command == Command::kMpi) {
+    app.add_flag("--build", line.build_shim, "Make a shim with an MPI's own C compiler");
+    app.add_option("--cc", line.mpi_compiler, "That compiler (default: mpicc)")->type_name("PROGRAM");
+    app.add_flag("--json", line.json, "The answer as JSON");
+    return;
+  }
   if (command == Command::kFormat) {
     app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
     app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");

@@ -32,6 +32,9 @@ namespace tdsl::tools {
 [[nodiscard]] int submit(const CommandLine& line);
 /// Replaces this process by the importer of NumPy functions, a Python program. Throws ToolchainError without Python.
 [[nodiscard]] int import_function(const CommandLine& line);
+/// Lists the MPI libraries found here, and which one ranks would use and why; with --build makes a shim for another
+/// one.
+[[nodiscard]] int mpi(const CommandLine& line);
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -97,6 +97,16 @@ Item tool(const std::string& what, const std::string& program) {
           r.exit_code == 0 ? program + ": " + r.output.substr(0, r.output.find('\n')) : program + " does not run"};
 }
 
+/// The MPI of `tdslc run -n`.
+Item mpi_launcher(const codegen::Toolchain& toolchain) {
+  const std::string what = "MPI launcher";
+  try {
+    const RankLauncher launcher = rank_launcher(toolchain);
+    const Item found = tool(what, launcher.program);
+    return {what, found.good, fmt::format("{} ({})", found.detail, launcher.reason)};
+  } catch (const UsageError& error) { return {what, false, error.what()}; }
+}
+
 Item build_cache() {
   const std::string what = "build cache";
   const std::string cache = codegen::cache_directory();
@@ -114,7 +124,7 @@ std::vector<Item> installation() {
     const codegen::Toolchain t = codegen::read_toolchain(prefix);
     items.push_back({"toolchain", true, t.configuration});
     items.push_back(tool("C++ compiler", t.compiler));
-    items.push_back(tool("MPI launcher", t.mpiexec.empty() ? "mpirun" : t.mpiexec));
+    items.push_back(mpi_launcher(t));
     for (const std::string& library : t.libraries) {
       if (library.starts_with('-')) continue;
       items.push_back({"library", ::access(library.c_str(), R_OK) == 0, library});
@@ -139,7 +149,8 @@ Link measure_link(const std::string& hosts) {
     const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
     const bool elsewhere = !hosts.empty() || other_hosts();
     std::vector<std::string> command = launcher_command(toolchain, 2, elsewhere);
-    if (!hosts.empty()) command.insert(command.end(), {"--host", hosts});
+    if (!hosts.empty())
+      command.insert(command.end(), {rank_launcher(toolchain).family == "mpich" ? "-hosts" : "--host", hosts});
     command.push_back(toolchain.prefix + "/lib/tdsl/tdsl_links");
     codegen::WorkFolder session(session_folders(elsewhere));
     std::string told;
