@@ -151,7 +151,7 @@ A program opens the MPI library of the launcher that starts it; TDSL_MPI=openmpi
 chooses another one.
 Examples:
   tdslc mpi
-  tdslc mpi --build --cc /opt/mpi/bin/mpicc              a shim for an MPI that is not listed, in ~/.local/lib/tdsl/mpi)"},
+  tdslc mpi --build --cc /opt/mpi/bin/mpicc              a shim for an MPI that is not listed)"},
 };
 
 void add_compile_options(CLI::App& app, CommandLine& line) {

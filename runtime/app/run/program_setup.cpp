@@ -17,6 +17,7 @@
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {

@@ -27,7 +27,6 @@ typedef struct {
 #define MPI_DATATYPE_NULL ((MPI_Datatype)0x200)
 #define MPI_BYTE ((MPI_Datatype)0x247)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
-#define MPI_STATUSES_IGNORE ((MPI_Status*)0)
 
 enum {
   MPI_SUCCESS = 0,

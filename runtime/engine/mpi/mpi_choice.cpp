@@ -58,6 +58,7 @@ MpiChoice with_family(const MpiFacts& facts, const std::string& family, const st
 
 /// `FAMILY`, `/path/shim.so` or `/path/shim.so:/path/libmpi.so`.
 MpiChoice as_named(const MpiFacts& facts, const std::string& named, const std::string& by) {
+  if (named == "none") refuse(by + ": this program needs MPI");
   if (named.find('/') == std::string::npos) {
     if (known(named) == nullptr && shim_of(facts, named) == nullptr)
       refuse(by + ": `" + named + "` is not openmpi, mpich, abi, none or the path of a shim");

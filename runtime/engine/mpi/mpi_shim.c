@@ -233,7 +233,7 @@ static int shim_testall(int count, tdsl_h* requests, int* flag) {
   *flag = 0;
   if (!make_room(count)) return MPI_ERR_OTHER;
   MPI_Request* const tested = native_requests(count, requests);
-  const int code = MPI_Testall(count, tested, flag, MPI_STATUSES_IGNORE);
+  const int code = MPI_Testall(count, tested, flag, native_statuses);
   for (int i = 0; i < count; ++i) requests[i] = H(tested[i]);
   return code;
 }
