@@ -1,4 +1,4 @@
-"""What the table between the runtime and MPI costs: two ranks exchange messages directly and through the shim, in turns, under every family found."""
+"""Costs of the table between the runtime and MPI: two ranks exchange messages directly and through the shim, in turns, under every family found."""
 import json
 import os
 import pathlib

@@ -33,7 +33,7 @@ std::string value_in(const std::string& text, const std::string& key) {
   return text.substr(at, text.find('\n', at) - at);
 }
 
-/// What a process says that opens this MPI: tdslc itself opens none.
+/// Output of a process that opens this MPI: tdslc itself opens none.
 codegen::ProcessResult opened_by_helper(const std::string& prefix, const std::string& mpi) {
   return codegen::run_process(
       {.command = {prefix + "/lib/tdsl/tdsl_links", "--name"}, .environment = {{"TDSL_MPI", mpi}}, .capture = true});
