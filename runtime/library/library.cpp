@@ -10,6 +10,7 @@
 
 #include "runtime/app/run/program_run.h"
 #include "runtime/engine/mpi/mpi_caller.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/library/arrays.h"
 #include "runtime/library/described_arrays.h"
@@ -82,7 +83,7 @@ class CalledRun final : public ProgramRun {
 const Environment& prepared_environment() {
   static const Environment environment = [] {
     Environment read = read_environment();
-    read.trusted |= mpi_takes_pmi();
+    read.trusted |= mpi_takes_pmi(read);
     if (read.simd) limit_simd_level(*read.simd);
     blas::prepare();
     return read;

@@ -700,6 +700,7 @@ def main():
     # Settings for tests on a single machine would be wrong here.
     for name in [n for n in os.environ if n.startswith(("OMPI_MCA_", "TDSL_")) and n != "TDSL_LAB"]:
         del os.environ[name]
+    os.environ["TDSL_MPI"] = "openmpi"  # MPICH may be installed, too
     os.environ["SLURM_PMIX_FENCE"] = "ring"  # as set by the scripts of `tdslc submit`
     os.environ["OMPI_ALLOW_RUN_AS_ROOT"] = os.environ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     failed = False

@@ -287,7 +287,7 @@ class Tests:
         home.mkdir()
         told = launch.run([self.tdslc, "doctor", "--json"], self.options.limit, env={"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TDSL_PYTHON": "/nowhere/python3"})
         parts = {part["what"]: part for part in json.loads(told.out)["installation"]}
-        require({"toolchain", "C++ compiler", "MPI launcher", "MPI", "headers", "header", "fast linker", "Python", "editor", "build cache"} <= parts.keys(), str(parts))
+        require({"toolchain", "C++ compiler", "MPI launcher", "headers", "header", "fast linker", "Python", "editor", "build cache"} <= parts.keys(), str(parts))
         require(told.code == 0 and all(part["good"] for part in parts.values() if part["needed"]), str(parts))
         require(parts["Python"] == {"what": "Python", "good": False, "needed": False, "detail": "/nowhere/python3 or its NumPy is missing: no `tdslc import`",
                                     "repair": "apt-get install python3 python3-numpy"}, str(parts["Python"]))

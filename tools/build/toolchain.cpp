@@ -43,7 +43,6 @@ void set(Toolchain& t, const std::string& key, const std::string& value) {
   if (key == "link_flags") t.link_flags = words(value);
   if (key == "libraries") t.libraries = words(value);
   if (key == "mpiexec") t.mpiexec = value;
-  if (key == "launcher_ranks") t.launcher_ranks = value;
   if (key == "sanitize") t.sanitize = value;
 }
 

@@ -19,8 +19,7 @@ struct Toolchain {
   std::vector<std::string> link_flags;
   std::vector<std::string> libraries;
   bool native = false;
-  std::string mpiexec;
-  std::string launcher_ranks = "-n";
+  std::string mpiexec;  ///< empty: the launcher of the chosen MPI
   std::string sanitize;
 };
 

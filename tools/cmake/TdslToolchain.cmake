@@ -1,16 +1,5 @@
 # lib/tdsl/toolchain.conf: how tdslc compiles and links emitted programs; install rules; the build tree's prefix layout.
 
-function(tdsl_flags_of_includes out)
-  set(flags "")
-  foreach(directory IN LISTS ARGN)
-    if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
-      list(APPEND flags -isystem ${directory})
-    endif()
-  endforeach()
-  list(JOIN flags " " flags)
-  set(${out} "${flags}" PARENT_SCOPE)
-endfunction()
-
 # Links PREFIX/NAME in the build tree to the source folder, so that edits take effect without a copy step.
 function(tdsl_link_into_prefix source name)
   get_filename_component(parent ${PROJECT_BINARY_DIR}/${name} DIRECTORY)
@@ -20,14 +9,13 @@ endfunction()
 
 # Precompiles the headers of emitted programs with the options of these programs: parsing them is most of a small
 # program's build time. g++ only: its precompiled headers may be moved with the prefix, and are ignored if options differ.
-function(tdsl_precompile_emitted compile_flags include_flags)
+function(tdsl_precompile_emitted compile_flags)
   set(file ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled/runtime/emitted.h.gch)
   get_filename_component(folder ${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
   separate_arguments(compile_flags NATIVE_COMMAND "${compile_flags}")
-  separate_arguments(include_flags NATIVE_COMMAND "${include_flags}")
   add_custom_command(OUTPUT ${file}
-    COMMAND ${CMAKE_CXX_COMPILER} ${compile_flags} -I${PROJECT_BINARY_DIR}/include/tdsl ${include_flags} -MD -MF ${file}.d -MT ${file}
+    COMMAND ${CMAKE_CXX_COMPILER} ${compile_flags} -I${PROJECT_BINARY_DIR}/include/tdsl -MD -MF ${file}.d -MT ${file}
             -x c++-header ${PROJECT_SOURCE_DIR}/runtime/precompiled.h -o ${file}
     DEPFILE ${file}.d COMMENT "Precompiling the headers of emitted programs" VERBATIM)
   add_custom_target(tdsl_precompiled ALL DEPENDS ${file})
@@ -38,8 +26,6 @@ function(tdsl_precompile_emitted compile_flags include_flags)
 endfunction()
 
 function(tdsl_write_toolchain)
-  tdsl_flags_of_includes(conf_mpi_includes ${MPI_C_INCLUDE_DIRS})
-
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   if(type STREQUAL "DEBUG")
     set(conf_optimize "-O0 -g")
@@ -63,17 +49,13 @@ function(tdsl_write_toolchain)
   else()
     set(conf_runtime "\${PREFIX}/lib/tdsl/libtdsl_rt.a \${PREFIX}/lib/tdsl/libtdsl_plan.a")
   endif()
-  set(libraries ${TDSL_LAPACK_LIBRARIES} ${TDSL_SLEEF_LIBRARIES} ${TDSL_ZLIB_LIBRARY} ${MPI_C_LIBRARIES} -lpthread -lm)
+  set(libraries ${TDSL_LAPACK_LIBRARIES} ${TDSL_SLEEF_LIBRARIES} ${TDSL_ZLIB_LIBRARY} ${CMAKE_DL_LIBS} -lpthread -lm)
   list(JOIN libraries " " conf_libraries)
-
-  if(TDSL_HDF5 OR TDSL_SANITIZE)
-    set(conf_rpath " -Wl,-rpath,\${PREFIX}/lib/tdsl")
-  endif()
 
   set(conf_compile "-std=c++20 ${conf_optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math ${conf_openmp} ${conf_sanitize}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(conf_precompiled "-I\${PREFIX}/lib/tdsl/precompiled")
-    tdsl_precompile_emitted("${conf_compile}" "${conf_mpi_includes}")
+    tdsl_precompile_emitted("${conf_compile}")
   endif()
 
   configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/toolchain.conf.in ${PROJECT_BINARY_DIR}/lib/tdsl/toolchain.conf @ONLY)
@@ -102,7 +84,7 @@ function(tdsl_write_toolchain)
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime DESTINATION include/tdsl FILES_MATCHING PATTERN "*.h")
   install(FILES ${PROJECT_SOURCE_DIR}/runtime/own/tile.h DESTINATION include/tdsl/tdsl)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime DESTINATION share/tdsl FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime DESTINATION share/tdsl FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.c")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/tdslc/project DESTINATION share/tdsl)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/stdlib ${PROJECT_SOURCE_DIR}/samples DESTINATION share/tdsl)
   install(FILES ${PROJECT_SOURCE_DIR}/runtime/library/abi.h ${PROJECT_SOURCE_DIR}/runtime/library/bridge.py DESTINATION share/tdsl/library)

@@ -157,6 +157,12 @@ Examples:
   tdslc doctor --spill /scratch                          the disk of this folder instead of that of $TMPDIR or /tmp
   tdslc doctor --site                                    a profile of the cluster for `submit`, or where yours differs
   tdslc doctor --json)"},
+    {Command::kMpi, "mpi", "List MPI libraries, and which one ranks use and why", R"(
+A program opens the MPI library of the launcher that starts it; TDSL_MPI=openmpi, mpich, abi, none or the path of a shim
+chooses another one.
+Examples:
+  tdslc mpi
+  tdslc mpi --build --cc /opt/mpi/bin/mpicc              a shim for an MPI that is not listed)"},
 };
 
 void add_compile_options(CLI::App& app, CommandLine& line) {
@@ -275,6 +281,12 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("--from", line.from, "What to start from (default: heat)")
         ->check(CLI::IsMember({"heat", "matmul", "regression", "graph", "sparse", "tensor"}))
         ->type_name("TEMPLATE");
+    return;
+  }
+  if (command == Command::kMpi) {
+    app.add_flag("--build", line.build_shim, "Make a shim with an MPI's own C compiler");
+    app.add_option("--cc", line.mpi_compiler, "That compiler (default: mpicc)")->type_name("PROGRAM");
+    app.add_flag("--json", line.json, "The answer as JSON");
     return;
   }
   if (command == Command::kFormat) {

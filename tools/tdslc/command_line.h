@@ -22,7 +22,8 @@ enum class Command : std::uint8_t {
   kSubmit,
   kReport,
   kImport,
-  kNew
+  kNew,
+  kMpi
 };
 
 /// Options of `submit` only.
@@ -86,10 +87,12 @@ struct CommandLine {
   std::optional<std::int64_t> ranks_per_node;
 
   JobOptions job;
-  bool check_site = false;  ///< doctor: checks the profile for jobs
-  std::string source;       ///< report: the program's source file
-  std::string spill;        ///< doctor: folder for measuring the disk
-  std::string hosts;        ///< doctor: two hosts, separated by a comma
+  bool check_site = false;             ///< doctor: checks the profile for jobs
+  std::string source;                  ///< report: the program's source file
+  std::string spill;                   ///< doctor: folder for measuring the disk
+  std::string hosts;                   ///< doctor: two hosts, separated by a comma
+  bool build_shim = false;             ///< mpi: makes a shim
+  std::string mpi_compiler = "mpicc";  ///< mpi: with this compiler
 
   // output format
   bool json = false;

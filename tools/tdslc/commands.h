@@ -34,6 +34,9 @@ namespace tdsl::tools {
 [[nodiscard]] int import_function(const CommandLine& line);
 /// Makes a folder with a program, its inputs, and files for make, CMake and VS Code, from a template.
 [[nodiscard]] int new_program(const CommandLine& line);
+/// Lists the MPI libraries found here, and which one ranks would use and why; with --build makes a shim for another
+/// one.
+[[nodiscard]] int mpi(const CommandLine& line);
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -97,7 +97,8 @@ Link measure_link(const std::string& hosts) {
     const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
     const bool elsewhere = !hosts.empty() || other_hosts();
     std::vector<std::string> command = launcher_command(toolchain, 2, elsewhere);
-    if (!hosts.empty()) command.insert(command.end(), {"--host", hosts});
+    if (!hosts.empty())
+      command.insert(command.end(), {rank_launcher(toolchain).family == "mpich" ? "-hosts" : "--host", hosts});
     command.push_back(toolchain.prefix + "/lib/tdsl/tdsl_links");
     codegen::WorkFolder session(session_folders(elsewhere));
     std::string told;

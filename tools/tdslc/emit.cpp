@@ -89,7 +89,7 @@ void copy_runtime(const ProjectFolder& project, const codegen::Toolchain& toolch
   if (!fs::is_directory(runtime)) throw codegen::ToolchainError(runtime.string() + " is missing: install TDSL again");
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(runtime)) {
     const std::string extension = entry.path().extension().string();
-    if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp")) continue;
+    if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".c")) continue;
     project.copy(entry.path(), "runtime" / entry.path().lexically_relative(runtime));
   }
   project.copy(runtime / "own/tile.h", "own/tdsl/tile.h");

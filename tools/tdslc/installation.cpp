@@ -15,6 +15,7 @@
 #include "tools/build/toolchain.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/job/text.h"
+#include "tools/tdslc/launcher.h"
 
 namespace tdsl::tools {
 
@@ -51,17 +52,15 @@ InstalledPart tool(const std::string& what, const std::string& program, const st
   return {what, false, program.empty() ? "not configured" : program + " does not run", repair};
 }
 
-/// The MPI implementation that the launcher belongs to.
-InstalledPart mpi_family(const InstalledPart& launcher) {
-  const std::string what = "MPI";
-  if (!launcher.good) return {what, false, "no launcher", launcher.repair};
-  const std::string& text = launcher.detail;
-  for (const auto& [word, family] :
-       {std::pair("Open MPI", "Open MPI"), std::pair("OpenRTE", "Open MPI"), std::pair("HYDRA", "MPICH"),
-        std::pair("Intel", "Intel MPI"), std::pair("slurm", "by srun")}) {
-    if (text.find(word) != std::string::npos) return {what, true, family};
-  }
-  return {what, true, "of a family that its launcher does not name"};
+/// What starts the ranks of `tdslc run -n`, and the MPI family it belongs to.
+InstalledPart mpi_launcher(const codegen::Toolchain& toolchain) {
+  const std::string what = "MPI launcher", repair = "apt-get install openmpi-bin";
+  try {
+    const RankLauncher launcher = rank_launcher(toolchain);
+    InstalledPart found = tool(what, launcher.program, repair);
+    if (!launcher.reason.empty()) found.detail += " (" + launcher.reason + ")";
+    return found;
+  } catch (const UsageError& error) { return {what, false, error.what(), repair}; }
 }
 
 InstalledPart linker() {
@@ -143,9 +142,7 @@ void add_toolchain(std::vector<InstalledPart>& parts, const codegen::Toolchain& 
   constexpr const char* kPackages = "tools/install_packages.sh build";
   parts.push_back({"toolchain", true, toolchain.configuration});
   parts.push_back(tool("C++ compiler", toolchain.compiler, "apt-get install g++"));
-  parts.push_back(
-      tool("MPI launcher", toolchain.mpiexec.empty() ? "mpirun" : toolchain.mpiexec, "apt-get install openmpi-bin"));
-  parts.push_back(mpi_family(parts.back()));
+  parts.push_back(mpi_launcher(toolchain));
   for (const std::string& library : toolchain.libraries) {
     if (library.starts_with('-')) continue;
     parts.push_back({"library", ::access(library.c_str(), R_OK) == 0, library, kPackages});

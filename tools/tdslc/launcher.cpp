@@ -1,12 +1,20 @@
 #include "tools/tdslc/launcher.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
+#include "runtime/base/environment.h"
+#include "runtime/check.h"
+#include "runtime/engine/mpi/mpi_choice.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
@@ -35,7 +43,78 @@ void refuse_absurd_start(std::int64_t ranks) {
                   ranks, kMostRanksPerCore, cores));
 }
 
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// The program that starts ranks of a family; empty: none is found.
+std::string launcher_of(const rt::MpiFamily& family) {
+  const std::string common = program_in_path("mpiexec");
+  if (launcher_family(common) == family.name) return common;
+  for (const char* const name : family.launchers) {
+    if (std::string program = program_in_path(name); !program.empty()) return program;
+  }
+  if (!common.empty() && launcher_family(common).empty()) return common;
+  return std::getenv("SLURM_JOB_ID") == nullptr ? "" : program_in_path("srun");
+}
+
+/// The family of the ranks to start, and why; an empty name: any.
+RankLauncher chosen_family(const rt::Environment& environment) {
+  rt::MpiFacts facts = rt::mpi_facts(environment);
+  facts.loaded.clear();  // another process will use MPI
+  const std::string common = launcher_family(program_in_path("mpiexec"));
+  if (environment.mpi == "none") throw UsageError("TDSL_MPI=none: several ranks need an MPI library");
+  const bool usable =
+      std::ranges::any_of(facts.shims, [&](const rt::MpiShim& shim) { return shim.family == common && shim.usable(); });
+  facts.launcher = usable && environment.mpi.empty() && facts.site.empty() ? common : "";
+  const rt::MpiChoice choice = rt::choose_mpi(facts);
+  if (facts.launcher.empty()) return {"", choice.family, choice.reason};
+  return {"", common, "mpiexec in PATH belongs to it"};
+}
+
+}  // namespace
+
+std::string program_in_path(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0 && !std::filesystem::is_directory(file)) return file;
+  }
+  return {};
+}
+
+std::string launcher_family(const std::string& program) {
+  std::error_code error;
+  const std::string name = std::filesystem::weakly_canonical(program, error).filename().string();
+  if (contains(name, "hydra") || contains(name, "mpich")) return "mpich";
+  return contains(name, "openmpi") || contains(name, "orterun") || contains(name, "prterun") ? "openmpi" : "";
+}
+
+RankLauncher rank_launcher(const codegen::Toolchain& toolchain) {
+  if (!toolchain.mpiexec.empty())
+    return {toolchain.mpiexec, launcher_family(toolchain.mpiexec), "mpiexec of " + toolchain.configuration};
+  RankLauncher found;
+  try {
+    found = chosen_family(rt::read_environment());
+  } catch (const rt::RunError& error) { throw UsageError(error.what()); }
+  for (const rt::MpiFamily& family : rt::mpi_families()) {
+    if (family.name != found.family) continue;
+    found.program = launcher_of(family);
+    if (found.program.empty())
+      throw UsageError(fmt::format("{}: no launcher of {} is found ({})", found.reason, family.title,
+                                   fmt::join(family.launchers, ", ")));
+    return found;
+  }
+  found.program = program_in_path("mpiexec");
+  if (found.program.empty()) throw UsageError(found.reason + ": no mpiexec is found in PATH");
+  return found;
+}
+
 std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks, bool elsewhere) {
+  const RankLauncher launcher = rank_launcher(toolchain);
+  if (launcher.program.ends_with("/srun")) return {launcher.program, "-Q", "-n", fmt::format("{}", ranks)};
+  if (launcher.family == "mpich") return {launcher.program, "-n", fmt::format("{}", ranks)};
   // Ranks are multi-threaded and may outnumber the cores, so the launcher must not limit slots or bind.
   default_variable("OMPI_MCA_rmaps_base_oversubscribe", "1");
   default_variable("OMPI_MCA_hwloc_base_binding_policy", "none");
@@ -45,8 +124,7 @@ std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, s
     default_variable("OMPI_ALLOW_RUN_AS_ROOT", "1");
     default_variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   }
-  return {toolchain.mpiexec.empty() ? "mpirun" : toolchain.mpiexec, "-q", toolchain.launcher_ranks,
-          fmt::format("{}", ranks)};
+  return {launcher.program, "-q", "-n", fmt::format("{}", ranks)};
 }
 
 std::vector<std::string> session_folders(bool elsewhere) {

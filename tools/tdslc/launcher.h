@@ -19,8 +19,22 @@ void default_variable(const char* name, const char* value);
 /// Throws UsageError if this many local ranks would make the machine unusable: more than 64 per core.
 void refuse_absurd_start(std::int64_t ranks);
 
+/// What starts ranks here.
+struct RankLauncher {
+  std::string program;
+  std::string family;  ///< of MPI libraries (runtime/engine/mpi/mpi_choice.h); empty: not known
+  std::string reason;
+};
+/// That of toolchain.conf, otherwise that of the MPI family chosen by TDSL_MPI, by the installation's site.conf, by
+/// `mpiexec` in PATH, or as the only one installed. Throws UsageError.
+[[nodiscard]] RankLauncher rank_launcher(const codegen::Toolchain& toolchain);
+/// A program in PATH; empty: none.
+[[nodiscard]] std::string program_in_path(const std::string& name);
+/// The family whose launcher this is, by the name of its file; empty: not known.
+[[nodiscard]] std::string launcher_family(const std::string& program);
+
 /// The command that starts `ranks` ranks, to be followed by the program; also sets environment variables for the
-/// launcher.
+/// launcher. Throws UsageError.
 [[nodiscard]] std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks,
                                                         bool elsewhere);
 

@@ -45,6 +45,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kDoctor: return tdsl::tools::doctor(line);
     case Command::kImport: return tdsl::tools::import_function(line);
     case Command::kNew: return tdsl::tools::new_program(line);
+    case Command::kMpi: return tdsl::tools::mpi(line);
   }
   return 3;
 }

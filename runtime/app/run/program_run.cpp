@@ -8,6 +8,7 @@
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
@@ -74,7 +75,9 @@ void ProgramRun::watch_the_end() {
 
 void ProgramRun::describe() {
   on_first_rank(world_, {}, [&] {
-    write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
+    const std::string name = mpi_name();
+    write_text(options_.help ? help_text(info_.declaration())
+                             : info_.declaration().version + "\n" + (name.empty() ? "" : "MPI: " + name + "\n"));
   });
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
@@ -173,7 +174,7 @@ bool ProgramRun::report_cores(int threads) {
   if (world_.rank() != 0) return alike;
   for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_))
     warn(warning + " [launch]");
-  start_up_.push_back(cores_line(ranks, threads));
+  start_up_.push_back(cores_line(ranks, threads) + "; " + mpi_name());
   if (environment_.oversubscribed) return alike;
   const bool said = options_.threads || environment_.omp_num_threads;
   const int wanted = said ? threads : std::max(threads, environment_.slurm_cpus_per_task.value_or(1));
