@@ -139,6 +139,8 @@ Examples:
   tdslc report stats.json trace.json -o run.html
   tdslc report stats.json --source product.tdsl -o run.html      without a timeline, with the program's text)"},
     {Command::kImport, "import", "Translate a NumPy function to a program, and compare both", ""},
+    {Command::kLanguageServer, "lsp", "Serve an editor on standard input and output (Language Server Protocol)", R"(
+docs/editors.md says how editors start it.)"},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -238,6 +240,10 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kImport) return;
+  if (command == Command::kLanguageServer) {
+    app.add_flag("--stdio")->description("Accepted, as editors give it; there is no other way")->group("");
+    return;
+  }
   if (command == Command::kFormat) {
     app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
     app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");

@@ -21,7 +21,8 @@ enum class Command : std::uint8_t {
   kVerify,
   kSubmit,
   kReport,
-  kImport
+  kImport,
+  kLanguageServer
 };
 
 /// Options of `submit` only.

@@ -43,6 +43,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kVerify: return tdsl::tools::verify(line);
     case Command::kReport: return tdsl::tools::report(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
+    case Command::kLanguageServer: return tdsl::tools::language_server();
     case Command::kImport: return tdsl::tools::import_function(line);
   }
   return 3;
