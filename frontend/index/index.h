@@ -102,7 +102,7 @@ struct IndexOptions {
   std::function<std::optional<std::string>(const std::string& path)> read = {};
 };
 
-/// The index of a file and what it imports. Imported files that `sources` does not have are added to it.
+/// The index of a file and its imports. Imported files that `sources` does not have are added to it.
 [[nodiscard]] Index index_of(SourceManager& sources, std::uint32_t file, const IndexOptions& options = {});
 
 /// True if the place is within the range, its end included.

@@ -154,7 +154,8 @@ ParsedFile parse_partly(const SourceManager& sources, std::uint32_t file, Diagno
     report_missing(tokenized, sink);
     const bool complete = sink.error_count() == errors_before;
     TDSL_CHECK(accepted || !complete, "a file without errors is accepted");
-    return {{file, driver.builder().take_statements(), std::move(tokenized.comments)}, complete};
+    auto statements = accepted ? driver.builder().take_statements() : driver.builder().take_reached();
+    return {{file, std::move(statements), std::move(tokenized.comments)}, complete};
   }
 }
 

@@ -142,7 +142,7 @@ def unlike_explain(server, name, plan, tdslc):
 
 
 def protocol(tdslc):
-    """What the sessions do not have: errors of the protocol. The first difference as a text, or None."""
+    """Errors of the protocol, which need no document. The first difference as a text, or None."""
     def raw(data):
         done = subprocess.run([tdslc, "lsp"], input=data, capture_output=True, timeout=60)
         return done.returncode, done.stdout.decode(), done.stderr.decode()

@@ -25,13 +25,27 @@ class Uri {
   static parse(text) { return new Uri(decodeURIComponent(text.replace("file://", ""))); }
 }
 class Position { constructor(line, character) { Object.assign(this, { line, character }); } }
-class Range { constructor(a, b, c, d) { Object.assign(this, d === undefined ? { start: a, end: b } : { start: new Position(a, b), end: new Position(c, d) }); } }
+class Range {
+  constructor(a, b, c, d) {
+    this.start = d === undefined ? a : new Position(a, b);
+    this.end = d === undefined ? b : new Position(c, d);
+  }
+}
 class Diagnostic { constructor(range, message, severity) { Object.assign(this, { range, message, severity }); } }
 
+class CancellationTokenSource {
+  constructor() { this.token = { isCancellationRequested: false, onCancellationRequested: () => new Disposable() }; }
+  cancel() { this.token.isCancellationRequested = true; }
+  dispose() {}
+}
+
 const shown = [];
-const document = { uri: Uri.file(program), fileName: program, languageId: "tdsl", version: 1, isClosed: false, getText: () => fs.readFileSync(program, "utf8") };
+const document = {
+  uri: Uri.file(program), fileName: program, languageId: "tdsl", version: 1, isClosed: false,
+  getText: () => fs.readFileSync(program, "utf8"),
+};
 const known = {
-  Disposable, EventEmitter, Uri, Position, Range, Diagnostic, Location: class {}, version: "1.82.0",
+  CancellationTokenSource, Disposable, EventEmitter, Uri, Position, Range, Diagnostic, Location: class {}, version: "1.82.0",
   DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
   workspace: {
     textDocuments: [document], notebookDocuments: [], workspaceFolders: undefined,
@@ -57,7 +71,7 @@ function standIn(values) {
       if (name in target || typeof name === "symbol") return target[name];
       const first = String(name)[0];
       if (first === first.toUpperCase()) return (target[name] = class {});
-      return (target[name] = () => new Disposable());
+      return (target[name] = () => standIn(new Disposable()));
     },
   });
 }

@@ -39,7 +39,6 @@ struct Checked {
   frontend::SourceManager sources;  ///< file 0 is the program
   frontend::DiagnosticSink sink;
   std::vector<frontend::DeclaredName> names;
-  std::vector<std::string> files;  ///< C++ headers that the check has read
 };
 
 /// Texts of open documents by path; nullopt: read the file.
@@ -52,11 +51,10 @@ struct PlanQuestion {
   std::vector<std::string> set;  ///< NAME=VALUE
 };
 
-/// What the server needs of the compiler.
+/// Functions and paths of the compiler.
 struct Services {
   std::string version;
   std::string library_directory;
-  std::string errors_page;  ///< the address of docs/errors.md, or empty
   /// The address of a path, as the editor spells it for an open document; set by the server.
   std::function<std::string(const std::string& path)> uri = uri_of;
   /// Checks the program as `tdslc check` does. Exceptions are bugs of the compiler.
@@ -65,7 +63,7 @@ struct Services {
   std::function<Json(const PlanQuestion& question, const OpenText& text)> plan;
 };
 
-/// One version of a document with all that is known about it.
+/// Check and index of one version of a document.
 struct Analysis {
   Checked checked;
   frontend::Index index;

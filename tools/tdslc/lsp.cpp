@@ -38,7 +38,6 @@ void check_program(const std::string& path, const lsp::OpenText& text, lsp::Chec
   } catch (const UsageError& error) { front.sink.error(frontend::DiagnosticId::kNotSupported, {}, error.what()); }
   result.sources = std::move(front.sources);
   result.sink = std::move(front.sink);
-  result.files = std::move(front.headers);
 }
 
 std::string shown_seconds(double seconds) {

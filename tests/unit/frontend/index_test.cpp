@@ -200,3 +200,9 @@ TEST_CASE("index: constants have values, variables types") {
   CHECK(named("k").types == std::vector<std::string>{"i64"});
   CHECK(named("k").value == "6");
 }
+
+TEST_CASE("index: a file that ends in an open block keeps what stands above it") {
+  const Indexed program("input x: f64[n];\nlet y = x + 1.0;\nfn f(z) {\n  let q = z\n");
+  CHECK_FALSE(program.index.complete);
+  CHECK(program.at(2, 9) == "x input 1");
+}

@@ -46,8 +46,6 @@ Json one(const View& view, const frontend::Diagnostic& d) {
                {"code", id},
                {"source", "tdslc"},
                {"message", message_with_notes(d)}};
-  if (!view.services().errors_page.empty())
-    json["codeDescription"] = {{"href", view.services().errors_page + "#" + id}};
   Json notes = related(view, d.notes);
   if (d.range.file != 0) {
     const Json origin = {{"location", view.location(d.range)}, {"message", d.message}};

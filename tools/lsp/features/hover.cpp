@@ -6,7 +6,7 @@ namespace {
 
 using frontend::IndexKind;
 
-/// The first line of a hover text: what the editor colours as TDSL.
+/// The first line of a hover text, in TDSL.
 std::string headline(const frontend::IndexDeclaration& d) {
   const std::string type = View::type_of(d);
   switch (d.kind) {

@@ -26,7 +26,7 @@ std::int32_t renamed(const View& view, const Json& params) {
   return id;
 }
 
-/// Which declaration every use means, by its number: what a new name may not change.
+/// The declaration of every use, numbered by first use. A new name may not change it.
 std::vector<std::int32_t> meaning(const frontend::Index& index) {
   std::vector<std::int32_t> numbers;
   std::map<std::int32_t, std::int32_t> seen;
