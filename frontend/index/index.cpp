@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 #include <tuple>
 
 #include "frontend/index/index_builder.h"
@@ -75,9 +77,13 @@ std::vector<std::int32_t> Index::visible_at(std::uint32_t file, std::uint32_t li
   return found;
 }
 
-void Index::add_type(const DeclaredName& name) {
-  for (IndexDeclaration& d : declarations) {
-    if (!(d.range == name.range)) continue;
+void Index::add_types(const std::vector<DeclaredName>& names) {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, IndexDeclaration*> at;
+  for (IndexDeclaration& d : declarations) at[{d.range.file, d.range.line, d.range.column}] = &d;
+  for (const DeclaredName& name : names) {
+    const auto found = at.find({name.range.file, name.range.line, name.range.column});
+    if (found == at.end() || found->second->name != name.name) continue;
+    IndexDeclaration& d = *found->second;
     if (std::ranges::find(d.types, name.type) == d.types.end()) d.types.push_back(name.type);
     d.value = d.types.size() == 1 ? name.value : "";
   }

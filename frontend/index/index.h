@@ -92,8 +92,8 @@ struct Index {
   /// Declarations that code at the place may mention, innermost last.
   [[nodiscard]] std::vector<std::int32_t> visible_at(std::uint32_t file, std::uint32_t line,
                                                      std::uint32_t column) const;
-  /// Adds an inferred type to the declaration with this range, if there is one.
-  void add_type(const DeclaredName& name);
+  /// Adds inferred types to the declarations with these ranges.
+  void add_types(const std::vector<DeclaredName>& names);
 };
 
 struct IndexOptions {

@@ -198,8 +198,11 @@ std::string IndexBuilder::doc_of(const SourceRange& whole) const {
   std::string above, behind;
   std::uint32_t next = whole.line;
   const auto& comments = found->second.comments;
-  for (auto comment = comments.rbegin(); comment != comments.rend(); ++comment) {
+  auto comment = std::ranges::upper_bound(comments, whole.end_line, {}, [](const auto& c) { return c.range.line; });
+  while (comment != comments.begin()) {
+    --comment;
     const SourceRange& range = comment->range;
+    if (range.end_line + 1 < next && range.end_line < whole.line) break;
     const std::string_view line = sources_.line(range.file, range.line);
     const bool alone = line.find_first_not_of(" \t") == byte_in(line, range.column);
     if (range.line == whole.end_line && range.column >= whole.end_column) behind = without_delimiters(comment->text);

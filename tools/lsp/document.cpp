@@ -146,7 +146,7 @@ std::shared_ptr<const Analysis> analyse(const Document& document, const Services
   frontend::IndexOptions options{services.library_directory, {}};
   options.read = text;
   result->index = frontend::index_of(checked.sources, 0, options);
-  for (const frontend::DeclaredName& name : checked.names) result->index.add_type(name);
+  result->index.add_types(checked.names);
   if (document.before && checked.sink.has_errors()) take_types(result->index, document.before->index);
   return result;
 }

@@ -178,7 +178,7 @@ TEST_CASE("index: visible names") {
   };
   CHECK(names(4, 10) == "fpq");
   CHECK(names(7, 11) == "fai");
-  CHECK(names(9, 12) == "fac");
+  CHECK(names(9, 13) == "fac");
 }
 
 TEST_CASE("index: constants have values, variables types") {
@@ -191,7 +191,7 @@ TEST_CASE("index: constants have values, variables types") {
   options.declared = [&](const frontend::DeclaredName& d) { declared.push_back(d); };
   REQUIRE(frontend::compile(sources, file, sink, options));
   Index index = frontend::index_of(sources, file);
-  for (const auto& d : declared) index.add_type(d);
+  index.add_types(declared);
   const auto named = [&](const std::string& name) {
     return *std::ranges::find(index.declarations, name, &IndexDeclaration::name);
   };
