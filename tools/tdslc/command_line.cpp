@@ -150,6 +150,8 @@ NAME.tdsl, make_inputs.tdsl, Makefile, CMakeLists.txt, .vscode/ and a README wit
 Examples:
   tdslc new flow                                         heat on a plate
   tdslc new ranks --from graph && make -C ranks test)"},
+    {Command::kLanguageServer, "lsp", "Serve an editor on standard input and output (Language Server Protocol)", R"(
+docs/editors.md says how editors start it.)"},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -287,6 +289,10 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_flag("--build", line.build_shim, "Make a shim with an MPI's own C compiler");
     app.add_option("--cc", line.mpi_compiler, "That compiler (default: mpicc)")->type_name("PROGRAM");
     app.add_flag("--json", line.json, "The answer as JSON");
+    return;
+  }
+  if (command == Command::kLanguageServer) {
+    app.add_flag("--stdio")->description("Accepted, as editors give it; there is no other way")->group("");
     return;
   }
   if (command == Command::kFormat) {

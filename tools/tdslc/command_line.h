@@ -23,7 +23,8 @@ enum class Command : std::uint8_t {
   kReport,
   kImport,
   kNew,
-  kMpi
+  kMpi,
+  kLanguageServer
 };
 
 /// Options of `submit` only.

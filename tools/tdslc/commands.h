@@ -37,6 +37,8 @@ namespace tdsl::tools {
 /// Lists the MPI libraries found here, and which one ranks would use and why; with --build makes a shim for another
 /// one.
 [[nodiscard]] int mpi(const CommandLine& line);
+/// Serves editors on standard input and output (the Language Server Protocol).
+[[nodiscard]] int language_server();
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -92,7 +92,9 @@ std::string program_name(const std::string& path) {
 
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front) {
   allow_by_options(line, front.sink);
-  const std::uint32_t file = front.sources.add(line.program, read_program(line.program));
+  const auto replaced = [&](const std::string& path) { return options.text ? options.text(path) : std::nullopt; };
+  const auto text = replaced(line.program);
+  const std::uint32_t file = front.sources.add(line.program, text ? *text : read_program(line.program));
   frontend::CompileOptions compile;
   compile.program_name = program_name(line.program);
   if (compile.program_name.find_first_not_of('.') == std::string::npos) {
@@ -100,6 +102,7 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   }
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
+  compile.replaced = replaced;
   compile.foreign = [&](const ir::ForeignRef& f) { front.foreigns.push_back(f); };
   compile.read_header = header_reader_for(front);
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ struct FrontOptions {
   bool print = true;  ///< prints diagnostics to stderr; otherwise they remain in `Front::sink`
   bool run_passes = true;
   std::function<void(const frontend::DeclaredName&)> declared = {};  ///< called for every declared name with its type
+  /// Texts that stand in place of files, such as unsaved ones.
+  std::function<std::optional<std::string>(const std::string& path)> text = {};
 };
 
 /// Text of a program. Throws UsageError.

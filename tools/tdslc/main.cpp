@@ -43,6 +43,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kVerify: return tdsl::tools::verify(line);
     case Command::kReport: return tdsl::tools::report(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
+    case Command::kLanguageServer: return tdsl::tools::language_server();
     case Command::kImport: return tdsl::tools::import_function(line);
     case Command::kNew: return tdsl::tools::new_program(line);
     case Command::kMpi: return tdsl::tools::mpi(line);
