@@ -2,7 +2,7 @@
 add_custom_target(tdsl_prefix)
 add_custom_target(tdsl_programs)
 
-# `cmake --install` works after any build: it first builds what is missing. Packages are made of a complete build (tools/packaging/make).
+# `cmake --install` works after any build: it first builds missing targets. Packages are made of a complete build (tools/packaging/make).
 install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target tdsl_prefix COMMAND_ERROR_IS_FATAL ANY)")
 
 # tdsl_install(TARGET... [DESTINATION FOLDER] [COMPONENT PACKAGE])

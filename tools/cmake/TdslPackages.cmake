@@ -37,7 +37,7 @@ endfunction()
 tdsl_package(tdsl any "compiler from tensor programs to MPI/OpenMP executables"
   "TDSL compiles tensor programs to C++ executables that run as one process or\non many MPI ranks. This package has the compiler, its runtime and its library.")
 tdsl_package(tdsl-runtime any "plug-ins of TDSL executables"
-  "What a compute node needs to run executables of TDSL built elsewhere: the\nconnection to the MPI of the machine and HDF5 files.")
+  "For compute nodes, which run executables of TDSL built elsewhere: the\nconnection to the MPI of the machine, and HDF5 files.")
 tdsl_package(tdsl-extern any "C++ headers in TDSL programs"
   "Plug-in of the TDSL compiler for programs that call C++ functions (`extern`),\nand for the layout of emitted C++. It contains no code of Clang, but needs its\nlibraries.")
 tdsl_package(python3-tdsl all "translation of NumPy functions to TDSL"
