@@ -3,8 +3,8 @@
 folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it
 names, every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what
 tools/bench renders, pages that are meant to be short are, pages use none of the words of ODD_WORDS, every sample is in samples/README.md,
-editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, no
-folder and no class that was cut has grown too large, and no two classes have one name. One PASS or FAIL line per check."""
+editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, the
+version has a section of the changelog, no folder and no class that was cut has grown too large, and no two classes have one name. One PASS or FAIL line per check."""
 import collections
 import pathlib
 import re
@@ -40,6 +40,17 @@ def missing_options():
     page = (ROOT / "docs/running.md").read_text()
     listed = re.findall(r"^\| `--([\w-]+)", page, re.MULTILINE)
     return [f"--{n} is not in docs/running.md" for n in names if n not in listed] + [f"docs/running.md: there is no --{n}" for n in listed if n not in names]
+
+
+def changelog_gaps():
+    """The version of CMakeLists.txt has a section; sections have headings of the page's kinds."""
+    version = re.search(r"project\(tdsl VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    page = (ROOT / "docs/CHANGELOG.md").read_text()
+    kinds = "Added Changed Deprecated Removed Fixed Security Language Performance".split()
+    wrong = [f"unknown kind {kind}" for kind in re.findall(r"^### (.*)$", page, re.MULTILINE) if kind not in kinds]
+    sections = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    wrong += [f"section {s}" for s in sections if not re.fullmatch(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", s)]
+    return wrong + ([] if any(s.startswith(f"[{version}] ") for s in sections) else [f"no section [{version}]"])
 
 
 def missing_readmes():
@@ -217,7 +228,7 @@ def classes_of_one_name():
 
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
+    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/changelog": changelog_gaps, "docs/decisions": unlisted_decisions,
               "docs/sizes": long_pages, "docs/words": odd_words, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/files": missing_files,
               "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers,

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "codegen/clang/format.h"
 #include "codegen/loops/inner_lines.h"
+#include "codegen/plugin/clang.h"
 #include "codegen/print/emit_program.h"
 #include "codegen/print/names.h"
 #include "codegen/print/writer.h"

@@ -41,16 +41,6 @@ def cheap_prefix(tdslc, optimise, folder):
     return own
 
 
-def missing_from(tdslc):
-    """The parts of a build tree used by `cmake --install` but not built along with tdslc."""
-    build = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
-    rules = [path.read_text() for path in build.rglob("cmake_install.cmake")]
-    files = {f for text in rules for line in re.findall(r"(?m)^ *file\(INSTALL .* FILES (.*)\)", text) for f in re.findall(r'"([^"]+)"', line)}
-    built = {Path(f).relative_to(build) for f in files if Path(f).is_relative_to(build) and not f.endswith(".conf")}
-    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "tdslc"], capture_output=True, text=True, check=True).stdout
-    return sorted(str(f) for f in built if str(f) not in commands)
-
-
 def strict_prefix(tdslc, folder):
     """A prefix whose emitted programs are compiled as for users, with warnings as errors."""
     def strict(text):

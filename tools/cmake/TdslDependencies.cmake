@@ -22,7 +22,7 @@ if(TDSL_CBLAS)
   target_compile_definitions(tdsl_blas INTERFACE TDSL_CBLAS)
 else()
   find_library(TDSL_BLIS_LIBRARY NAMES libblis.a PATH_SUFFIXES blis-serial)
-  find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial x86_64-linux-gnu/blis-serial
+  find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial blis x86_64-linux-gnu/blis-serial
             ${CMAKE_LIBRARY_ARCHITECTURE}/blis-serial)
   set(TDSL_BLIS_FOUND FALSE)
   if(TDSL_BLIS_LIBRARY AND TDSL_BLIS_INCLUDE_DIR)

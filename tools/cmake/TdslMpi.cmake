@@ -42,11 +42,7 @@ function(tdsl_mpi_shim family)
   endif()
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_VISIBILITY_PRESET hidden
                                              LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tdsl)
-  if(COMMAND tdsl_install)
-    tdsl_install(TARGET ${target} LIBRARY DESTINATION lib/tdsl)
-  else()
-    install(TARGETS ${target} LIBRARY DESTINATION lib/tdsl)
-  endif()
+  tdsl_install(${target} COMPONENT tdsl-runtime)
 endfunction()
 
 # tdsl_mpi_shims(): all shims; their targets in TDSL_MPI_SHIMS.

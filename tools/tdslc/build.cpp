@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tools/tdslc/commands.h"
+#include "tools/tdslc/depfile.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
@@ -24,6 +25,7 @@ std::optional<rt::AppOptions> run_options(const CommandLine& line, const ir::Pro
 /// Throws rt::RunError (usage) if an output, i.e. the executable or a file of its run, would overwrite an input.
 void check_files(const CommandLine& line, const Front& front) {
   rt::RunFiles files = kept_files(front);
+  if (!line.depfile.empty()) files.write_text("--depfile", line.depfile);
   if (line.command == Command::kBuild) return files.write("-o", executable_name(line));
   if (const std::optional<rt::AppOptions> options = run_options(line, front.graph)) files.add(*options);
 }
@@ -43,7 +45,10 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
       throw;
     }
   }();
-  return compile_lowered(line, toolchain, front, operations, [&] { print_diagnostics(front); });
+  codegen::CompiledProgram program =
+      compile_lowered(line, toolchain, front, operations, [&] { print_diagnostics(front); });
+  write_depfile(line, front, toolchain, executable_name(line));
+  return program;
 }
 
 codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,

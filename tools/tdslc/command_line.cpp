@@ -13,6 +13,7 @@
 #include "tools/tdslc/job/text.h"
 #include "tools/tdslc/option_tree.h"
 #include "tools/tdslc/streams.h"
+#include "tools/tdslc/version.h"
 
 namespace tdsl::tools {
 
@@ -342,9 +343,12 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
     app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
   }
-  if (command == Command::kBuild)
+  if (command == Command::kBuild) {
     app.add_flag("--library", line.library,
                  "A shared library with a C header and a Python module, for programs that call this one");
+    app.add_option("--depfile", line.depfile, "Write the files that the program consists of, as a rule of make")
+        ->type_name("FILE");
+  }
   if (command == Command::kEmit) {
     app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
     app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")
@@ -437,7 +441,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App app("tdslc compiles tensor programs to MPI/OpenMP executables.\n" + std::string("Usage: ") + kForm);
   app.name("tdslc");
   app.footer(kExamples);
-  app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
+  app.set_version_flag("--version", kVersionText);
   app.add_option_function<std::string>(
          "--explain", [](const std::string& id) { throw Stop{print_error_page(id)}; },
          "Explain a message by the id in its brackets")

@@ -10,6 +10,7 @@
 #include "tools/build/output_file.h"
 #include "tools/build/toolchain.h"
 #include "tools/tdslc/build_program.h"
+#include "tools/tdslc/depfile.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
@@ -172,6 +173,7 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   compile_front(line, {}, front);
   rt::RunFiles files = kept_files(front);
   for (const std::string& file : {library, header, module}) files.write("-o", file);
+  if (!line.depfile.empty()) files.write_text("--depfile", line.depfile);
   const codegen::OperationProgram operations = lower(front);
   codegen::CompileRequest request;
   request.source = emitted(line, front, operations, true, where.name);
@@ -205,6 +207,7 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   bridge = replaced(std::move(bridge), "{\"INPUTS\": \"\"}", python_items(declaration.inputs));
   bridge = replaced(std::move(bridge), "{\"OUTPUTS\": \"\"}", python_items(declaration.outputs));
   codegen::write_text(module, replaced(std::move(bridge), "{\"PARAMS\": \"\"}", python_params(declaration)));
+  write_depfile(line, front, toolchain, library);
 }
 
 }  // namespace tdsl::tools

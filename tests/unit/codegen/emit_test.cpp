@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "codegen/clang/format.h"
+#include "codegen/plugin/clang.h"
 #include "codegen/print/equal_functions.h"
 #include "codegen/print/names.h"
 #include "tests/unit/codegen/compiled.h"
