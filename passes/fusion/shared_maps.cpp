@@ -1,7 +1,7 @@
 // Decides whether element-wise values with several readers are stored or recomputed in the loops of each reader. All
 // operators connected by such values form a partition (fusion/enumerate.h), which gets its cheapest assignment; all of
-// them run over the same points, so that the choice is independent of sizes. Finding places costs nothing in
-// loops that have an interior (codegen/nest/interior.h).
+// them run over the same points, so that the choice is independent of sizes. Finding places costs
+// nothing in loops that have an interior (codegen/nest/interior.h).
 //
 //     %2 = compute [i in 0..%0] (sub(%1[i], 1.0))
 //     %3 = compute [] sum[i in 0..%0] (mul(%2[i], %2[i]))

@@ -33,7 +33,7 @@ RankStatus Engine::State::status() {
   return status;
 }
 
-/// After a failure: kernels that run end, and rank 0 counts what they note.
+/// After a failure: running kernels end, and rank 0 counts their notes.
 void Engine::State::settle() {
   failure.settle([this] { poll(); },
                  [this] { return workers.running == 0 ? notices.end() : context.me == 0 && notices.settled(); });
