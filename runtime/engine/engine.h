@@ -60,6 +60,8 @@ struct EngineOptions {
   /// Rank 0 calls it once if the run fails on any rank, before the other ranks are notified: prints the message,
   /// removes temporary files.
   std::function<void(const RunError&)> report;
+  /// Rank 0 calls it once after `report`, when actions of expect_notes are no longer called.
+  std::function<void()> ended;
 };
 
 /// Statistics of one site (recording place) on this rank.

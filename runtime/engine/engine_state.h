@@ -54,7 +54,10 @@ struct Engine::State {
   void admit();
   void admit_step(OperationRun& operation);
   void run_task(Lock& lock, TaskRun& task);
+  void run_kernels(const TaskRun& task, Call& call);
   void run_inspection(Lock& lock, TaskRun& task);
+  template <class Work>
+  void run_unlocked(Lock& lock, const Work& work);
   void complete(TaskRun& task);
   void end_task(OperationRun& operation, Index step);
   void check_block(const TaskRun& task, Index bytes) const;
@@ -80,6 +83,7 @@ struct Engine::State {
   void idle(Lock& lock);
 
   [[nodiscard]] RankStatus status();
+  void settle();
 
   Context context;
   Delays delays;

@@ -53,6 +53,7 @@ class CalledRun final : public ProgramRun {
     RunSetup all = setup();
     all.arrays = &arrays_;
     all.engine_options.report = nullptr;
+    all.engine_options.ended = nullptr;
     execution_ = std::make_unique<Execution>(std::move(all));
     execution_->setup.plan_inputs.alike = report_cores(execution_->setup.plan_inputs.threads);
     survey(*execution_);

@@ -24,6 +24,7 @@ import compare
 import launch
 import turns
 from boundary_facts import BoundaryFacts
+from everyday_facts import EverydayFacts
 from points import Point
 from prefix import prefix_of
 from program import Program
@@ -89,8 +90,8 @@ def measured(command):
     return tuple(map(float, result.stdout.split()))
 
 
-class Facts(RelationFacts, BoundaryFacts):
-    """The tests of this file, of relation_facts.py and of boundary_facts.py; each method `test_NAME` raises Failed or returns text to show."""
+class Facts(RelationFacts, BoundaryFacts, EverydayFacts):
+    """The tests of this file, of relation_facts.py, boundary_facts.py and everyday_facts.py; each method `test_NAME` raises Failed or returns text to show."""
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
@@ -768,7 +769,7 @@ class Facts(RelationFacts, BoundaryFacts):
         text = (ROOT / "samples" / "two_layer_network.tdsl").read_text()
         path = self.work / "two_layer_network.tdsl"
         emitted = []
-        for imports in ("", "".join(f"import std.{name};\n" for name in ("calculus", "linalg", "nn", "ode", "optimise", "signal", "solvers", "stats"))):
+        for imports in ("", "".join(f"import std.{name};\n" for name in ("calculus", "linalg", "nn", "ode", "optimise", "random", "signal", "solvers", "stats"))):
             path.write_text(text + imports)
             result = launch.run([self.tdslc, "emit", path], self.options.limit)
             emitted.append(re.sub(r"(?m)^ *info\.file\(.*\n", "", result.out))

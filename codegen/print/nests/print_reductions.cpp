@@ -72,14 +72,21 @@ Statements Printer::accumulation(const Monoid& monoid, const Expr& body, ir::Sca
 
 std::string Printer::line(const LineReduction& l) {
   const std::string total = local_name(l.local);
-  const std::string range = range_text(l.index, l.over);
+  std::string arguments = range_text(l.index, l.over), parameter;
+  if (l.parts) {
+    arguments += ", " + inner_text(*l.parts);
+    parameter = "auto " + set_local(*l.parts->inside, table_.claim(nest_.variable(*l.parts->inside).name)) + ", ";
+    printed_.needs.add(codegen::Header::kParts);
+  }
   std::string body;
   for (const Let& let : l.lets) body += let_text(let) + " ";
+  body += fmt::format("return {};", expr_.text(l.value));
+  if (l.parts) table_.release(local_name(*l.parts->inside));
   const bool sum = l.kind == ir::Monoid::Kind::kSum;
   printed_.vectors = true;
-  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*",
-                     sum ? "sum" : "product", cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index),
-                     body, expr_.text(l.value));
+  return fmt::format("{} {}= rt::{}{}<{}>({}, [&]({}Index {}) {{ {} }});", total, sum ? "+" : "*",
+                     l.parts ? "inner_" : "lanes::", sum ? "sum" : "product",
+                     cpp_type(nest_.variable(l.local).type.scalar), arguments, parameter, index_name(l.index), body);
 }
 
 Statements Printer::blocked(const BlockedReduction& b) {

@@ -150,15 +150,17 @@ int ProgramRun::run() {
     watch_the_end();
     return 0;
   } catch (const RunError& error) {
-    return break_off(error, !reported && world_.rank() == 0);
+    const bool prints = !reported && world_.rank() == 0;
+    return break_off(error, prints, prints ? sink.series().kept_records() : "");
   } catch (const std::bad_alloc&) {  // on this rank only
     return break_off(RunError("out of memory"), true);
   }
 }
 
-int ProgramRun::break_off(const RunError& error, bool prints) {
+int ProgramRun::break_off(const RunError& error, bool prints, const std::string& kept_records) {
   silence_interrupts();
   if (prints) print_error(error);
+  std::fputs(kept_records.c_str(), stderr);
   unlink_temporaries();
   // Messages may be in flight, so MPI cannot be finalized.
   if (world_.size() > 1) abort_all(error.exit_code());

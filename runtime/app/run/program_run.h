@@ -72,8 +72,8 @@ class ProgramRun {
   void keep_vigil();   ///< starts the detection of hanging ranks
   [[nodiscard]] int end_alike(const RunError& error);  ///< rank 0 prints
   [[nodiscard]] int leave_together(int code);          ///< with a barrier; no messages may be in flight
-  [[nodiscard]] int break_off(const RunError& error,
-                              bool prints);  ///< prints on this rank and aborts the others; messages may be in flight
+  /// Prints on this rank and aborts the others; messages may be in flight.
+  [[nodiscard]] int break_off(const RunError& error, bool prints, const std::string& kept_records = {});
   void watch_the_end();
   void abort_all(int code);
   [[nodiscard]] RunSetup setup();  ///< throws RunError

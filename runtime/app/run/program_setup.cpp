@@ -95,12 +95,12 @@ RunSetup ProgramRun::setup() {
   }
   engine.place = [this](int line) { return info_.at(line); };
   const auto series = std::make_shared<SeriesList>();
-  engine.report = [series](const RunError& error) {
+  engine.report = [](const RunError& error) {
     silence_interrupts();
     unlink_temporaries();
     print_error(error);
-    std::fputs(series->kept_records().c_str(), stderr);
   };
+  engine.ended = [series] { std::fputs(series->kept_records().c_str(), stderr); };
   if (options_.check.any() && !options_.dry_run) {
     numbers_.emplace(options_.check, world_.rank());
     engine.watch = &*numbers_;

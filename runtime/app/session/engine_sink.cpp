@@ -240,15 +240,39 @@ void EngineSink::check_memory() const {
       runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 
+namespace {
+
+/// The action's errors name the line.
+template <class Action>
+auto at_line(SourceLine line, const Action& action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const RunError& error) { throw RunError(line, error.what(), error.code()); }
+}
+
+/// The kernel that writes tiles of an output.
+template <class Writer>
+Kernel writing_kernel(Writer writer, ElementType type, SourceLine line) {
+  return [writer = std::move(writer), type, line](const TaskArgs& args) {
+    at_line(line, [&] {
+      visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
+    });
+  };
+}
+
+/// The kernel that writes tiles of a record.
+Kernel record_kernel(const Series& series, Index record) {
+  return writing_kernel(std::make_shared<const RecordPart>(RecordPart{series.file(), record}), series.layout().type,
+                        series.place());
+}
+
+}  // namespace
+
 /// Rank 0 creates an object that the others open by its token. Null in a dry run.
 template <class Create, class Open>
 auto EngineSink::open_together(int line, const Create& create, const Open& open) -> decltype(create()) {
   decltype(create()) writer;
-  if (setup_.world.rank() == 0) {
-    try {
-      writer = create();
-    } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
-  }
+  if (setup_.world.rank() == 0) writer = at_line(setup_.info.at(line), create);
   if (dry_run()) return nullptr;  // the writer's destructor removes the file
   const std::string token = engine_.share(writer ? writer->token() : std::string());
   return writer ? std::move(writer) : open(token);
@@ -257,14 +281,11 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
 Kernel EngineSink::open_array(std::string_view name, const record::TensorState& value, int line) {
   if (dry_run()) return nullptr;
   const std::string output(name);
-  std::shared_ptr<TensorWriter> writer;
-  try {
-    writer = setup_.arrays->writer(output, value.type, value.desc.shape);
-  } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
+  const SourceLine place = setup_.info.at(line);
+  std::shared_ptr<TensorWriter> writer =
+      at_line(place, [&] { return setup_.arrays->writer(output, value.type, value.desc.shape); });
   if (!writer) return nullptr;
-  return [writer = std::move(writer), type = value.type](const TaskArgs& args) {
-    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
-  };
+  return writing_kernel(std::move(writer), value.type, place);
 }
 
 Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, record::Place place) {
@@ -284,9 +305,7 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
       [](const std::string& token) { return open_tensor(token); });
   if (!writer) return nullptr;
   files_.push_back({writer, place.site});
-  return [writer = std::move(writer), type](const TaskArgs& args) {
-    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
-  };
+  return writing_kernel(std::move(writer), type, setup_.info.at(place.line));
 }
 
 std::shared_ptr<Series> EngineSink::open_series(std::string name, const std::string* path, SeriesLayout layout,
@@ -298,7 +317,8 @@ std::shared_ptr<Series> EngineSink::open_series(std::string name, const std::str
         line, [&] { return saved != nullptr ? resume_records(layout, saved->records) : begin_records(layout); },
         [](const std::string& token) { return open_records(token); });
   }
-  auto series = std::make_shared<Series>(std::move(name), std::move(layout), std::move(file), saved);
+  auto series =
+      std::make_shared<Series>(std::move(name), setup_.info.at(line), std::move(layout), std::move(file), saved);
   setup_.series->add(series);
   return series;
 }
@@ -307,29 +327,27 @@ Kernel EngineSink::append_kernel(const std::shared_ptr<Series>& series, Index re
   if (dry_run()) return nullptr;
   if (RecordFile& file = *series->file(); file.needs_room(record)) {
     const bool makes = setup_.world.rank() == 0;
-    const std::string room = engine_.share(makes ? file.make_room(record) : std::string());
+    const std::string room =
+        engine_.share(makes ? at_line(series->place(), [&] { return file.make_room(record); }) : "");
     if (!makes) file.take_room(room);
   }
   if (setup_.world.rank() == 0) {
     Index elements = 1;
     for (const Index extent : series->layout().record) elements *= extent;
-    engine_.expect_notes(operation, elements, [series, record] { series->complete(record); });
+    engine_.expect_notes(operation, elements,
+                         [series, record] { at_line(series->place(), [&] { series->complete(record); }); });
   }
-  return [this, series, record, operation](const TaskArgs& args) {
-    visit_element_type(series->layout().type, [&](auto tag) {
-      write_tile<typename decltype(tag)::type>(RecordPart{*series->file(), record}, args);
-    });
+  return [this, operation, write = record_kernel(*series, record)](const TaskArgs& args) {
+    write(args);
     engine_.note(operation, args.inputs[0].box.volume());
   };
 }
 
 Kernel EngineSink::line_kernel(const std::shared_ptr<Series>& series, Index record) const {
   if (dry_run()) return nullptr;
-  return [series, record](const TaskArgs& args) {
-    visit_element_type(series->layout().type, [&](auto tag) {
-      write_tile<typename decltype(tag)::type>(RecordPart{*series->file(), record}, args);
-    });
-    series->complete(record);
+  return [series, record, write = record_kernel(*series, record)](const TaskArgs& args) {
+    write(args);
+    at_line(series->place(), [&] { series->complete(record); });
   };
 }
 
@@ -361,8 +379,8 @@ void EngineSink::commit_outputs() {
   const int rank = setup_.world.rank();
   for (const auto& s : series) {
     if (s->file() == nullptr) continue;
-    if (rank == 0) together.attempt([&] { s->file()->finish(); });
-    together.attempt([&] { s->file()->sync(); });
+    if (rank == 0) together.attempt([&] { at_line(s->place(), [&] { s->file()->finish(); }); });
+    together.attempt([&] { at_line(s->place(), [&] { s->file()->sync(); }); });
   }
   for (const Output& file : files_) together.attempt([&] { file.writer->sync(); });
   for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });

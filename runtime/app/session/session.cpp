@@ -55,15 +55,9 @@ void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
 template <class T>
 void read_block(const TensorReader& reader, const TaskArgs& args) {
   const Operand& out = args.outputs[0];
-  const auto rank = static_cast<std::size_t>(out.box.rank);
-  std::array<Index, plan::kMaxRank> lo{};
-  std::array<Index, plan::kMaxRank> hi{};
-  for (std::size_t d = 0; d < rank; ++d) {
-    lo[d] = out.box.dim[d].lo;
-    hi[d] = out.box.dim[d].hi;
-  }
-  reader.read_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<T*>(out.data),
-                  std::span(out.stride).first(rank));
+  const Corners corners(out.box);
+  reader.read_box(corners.lo(), corners.hi(), reinterpret_cast<T*>(out.data),
+                  std::span(out.stride).first(plan::idx(out.box.rank)));
 }
 
 }  // namespace

@@ -16,6 +16,23 @@
 
 namespace tdsl::rt {
 
+/// The first subscripts of a box and those behind it, as files take them.
+class Corners {
+ public:
+  explicit Corners(const plan::Box& box) : rank_(plan::idx(box.rank)) {
+    for (std::size_t d = 0; d < rank_; ++d) {
+      lo_[d] = box.dim[d].lo;
+      hi_[d] = box.dim[d].hi;
+    }
+  }
+  [[nodiscard]] ExtentSpan lo() const { return std::span(lo_).first(rank_); }
+  [[nodiscard]] ExtentSpan hi() const { return std::span(hi_).first(rank_); }
+
+ private:
+  std::size_t rank_;
+  std::array<plan::Index, plan::kMaxRank> lo_{}, hi_{};
+};
+
 /// Splits a box into row-major panels of about 1 MiB: dense files are read and written by panels, without a dense copy
 /// of a tile. Rows of the last dimension are never split, so a panel has at least one row.
 ///
