@@ -175,7 +175,7 @@ void headers(Writer& w, const EmittedProgram& body) {
 
 }  // namespace
 
-std::string emit(const OperationProgram& program, const EmitOptions& options) {
+std::string emit(const OperationProgram& program, const EmitOptions& options, EmitCounts* counts) {
   const EmittedProgram body = emit_program(program, options);
   Needs needs = body.needs;
   if (!options.library.empty()) needs.add(Header::kLibrary);
@@ -217,7 +217,12 @@ std::string emit(const OperationProgram& program, const EmitOptions& options) {
         "int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}",
         scope);
   if (!body.headers.empty()) headers(w, body);
-  return with_line_directives(formatted(w.text()), program, options);
+  std::string text = with_line_directives(formatted(w.text()), program, options);
+  if (counts != nullptr) {
+    *counts = body.counts;
+    counts->source_bytes = text.size();
+  }
+  return text;
 }
 
 }  // namespace tdsl::codegen

@@ -63,7 +63,9 @@ class ProgramEmitter {
       kernels = "namespace fn {\n\n" + functions_.text() + "}  // namespace fn\n\n" + kernels;
     needs_.add(functions_.needs());
     needs_.add(kernels_.needs());
-    return {std::move(kernels), w.text(), std::move(needs_), functions_.headers(), functions_.foreign_calls()};
+    return {std::move(kernels),   w.text(),
+            std::move(needs_),    functions_.headers(),
+            functions_.foreign_calls(), kernels_.counts()};
   }
 
  private:

@@ -19,6 +19,7 @@ struct EmittedProgram {
   Needs needs;                    ///< of both
   std::set<std::string> headers;  ///< of the user's
   std::string foreign_calls;      ///< definitions of functions of `fn` that call those of the headers
+  EmitCounts counts;
 };
 [[nodiscard]] EmittedProgram emit_program(const OperationProgram& program, const EmitOptions& options);
 

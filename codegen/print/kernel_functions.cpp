@@ -34,6 +34,8 @@ std::string KernelFunctions::add(KernelRequest request) {
   }
   needs_.add(k.needs);
   const std::string& level = levels_[request.name] = versions_.level(k.widest, price_of_version(k.function));
+  ++counts_.kernels;
+  counts_.versions += versions_at(level);
   line_of(request.place).functions +=
       left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
   return argument(request.name, captures);
@@ -50,7 +52,11 @@ std::string KernelFunctions::add_point(const KernelRequest& request, const Short
   if (known) table_.release(std::exchange(function, *known));
   const auto [instance, added] = levels_.try_emplace(fmt::format("{}<{}>({})", point.loops, point.arguments, function));
   std::string& level = instance->second;
-  if (added) level = versions_.level(point.widest, VersionBudget::kPointPrice);
+  if (added) {
+    level = versions_.level(point.widest, VersionBudget::kPointPrice);
+    counts_.versions += versions_at(level);
+  }
+  if (!known) ++counts_.kernels;
   if (!known)
     line_of(request.place).points +=
         fmt::format("{}constexpr auto {} = {};\n", left_out_comment(point.widest, level), function, point.function);
@@ -67,6 +73,8 @@ std::string KernelFunctions::argument(const std::string& function, const std::st
 
 void KernelFunctions::add_task(const std::string& function, const Needs& needs, ir::SourceRange place) {
   needs_.add(needs);
+  ++counts_.kernels;
+  ++counts_.versions;
   line_of(place).functions += function + "\n";
 }
 

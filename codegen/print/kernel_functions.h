@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/print/called_functions.h"
+#include "codegen/print/emit.h"
 #include "codegen/print/emit_kernel.h"
 #include "codegen/print/equal_functions.h"
 #include "codegen/print/names.h"
@@ -29,6 +30,7 @@ class KernelFunctions {
   /// The text of all functions, by source line, for each line those of one point first.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] const Needs& needs() const { return needs_; }
+  [[nodiscard]] const EmitCounts& counts() const { return counts_; }
 
  private:
   std::string add_point(const KernelRequest& request, const ShortKernel& point);
@@ -47,6 +49,7 @@ class KernelFunctions {
   std::map<std::string, std::string> levels_;  ///< vector levels, by function or by call with a function of one point
   std::vector<SourceLine> lines_;
   Needs needs_;
+  EmitCounts counts_;
 };
 
 }  // namespace tdsl::codegen

@@ -11,14 +11,16 @@
 namespace tdsl::codegen {
 
 struct ProcessResult {
-  int exit_code = 0;   ///< 128 + signal if a signal ended it; 127 if it could not be started
+  int exit_code = 0;   ///< 128 + signal if a signal ended it; 127 if it could not be started; of several, the first not 0
   int signal = 0;      ///< the signal that ended the process itself
   std::string output;  ///< standard output and error, if captured
+  double cpu_seconds = 0;  ///< of the process and the children that it has waited for
 };
 
 struct ProcessRequest {
   std::vector<std::string>
       command;  ///< program (looked up in PATH unless it contains a '/') and arguments; not interpreted by a shell
+  std::vector<std::vector<std::string>> others = {};  ///< commands that run at the same time, in its process group
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to, or replacing, this process's
   bool capture = false;  ///< collect standard output and error instead of passing them on
   /// If set, receives standard output piece by piece; false: no more is needed, and the process is asked to end.

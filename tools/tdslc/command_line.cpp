@@ -288,8 +288,12 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kBuild)
     app.add_flag("--library", line.library,
                  "A shared library with a C header and a Python module, for programs that call this one");
+  if (command == Command::kBuild)
+    app.add_flag("--time-passes{text}", line.time_build, "Time of every part of the build; =json: as JSON")
+        ->check(CLI::IsMember({"text", "json"}));
   if (command == Command::kEmit) {
     app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
+    app.add_flag("--counts", line.counts, "Only how many kernels there are, in how many versions, as JSON");
     app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")
         ->type_name("DIR");
   }
@@ -381,7 +385,13 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   app.name("tdslc");
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
-  app.require_subcommand(1);
+  // As flags of tdslc itself: what installations run once.
+  CLI::Option* const configures =
+      app.add_flag("--configure", "Compile the headers of emitted programs, so that builds take half a second less");
+  app.add_option("-o", line.output, "With --configure: the folder for them, instead of the first that can be written")
+      ->type_name("DIR")
+      ->needs(configures);
+  app.require_subcommand(0, 1);
   for (const CommandText& c : kCommands) {
     CLI::App* sub = app.add_subcommand(c.name, c.description);
     sub->footer(c.examples);
@@ -412,6 +422,12 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
       return a.starts_with("--") && std::ranges::find(known, spelling_in(a)) == known.end();
     });
     usage_error(misspelt ? unknown_message(app, chosen(), own) : e.what(), chosen()->get_name());
+  }
+  if (chosen() == nullptr) {
+    if (configures->count() == 0) usage_error(unknown_message(app, nullptr, own), "");
+    line.command = Command::kConfigure;
+  } else if (configures->count() > 0) {
+    usage_error("--configure stands alone", "");
   }
   return line;
 }

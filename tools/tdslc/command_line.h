@@ -21,7 +21,8 @@ enum class Command : std::uint8_t {
   kVerify,
   kSubmit,
   kReport,
-  kImport
+  kImport,
+  kConfigure
 };
 
 /// Options of `submit` only.
@@ -59,8 +60,10 @@ struct CommandLine {
   std::vector<std::string> warnings;  ///< -W options, each no-ID
   std::vector<std::string> dump_after;
   bool time_passes = false;
+  std::string time_build;  ///< `text` or `json`: the time of every part of a build; empty: not shown
   bool time_plan = false;
   bool line_directives = false;
+  bool counts = false;  ///< emit: the number of kernels instead of the code
   std::string project;
 
   // planning (explain, or passed on to the program)

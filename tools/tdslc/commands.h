@@ -32,6 +32,8 @@ namespace tdsl::tools {
 [[nodiscard]] int submit(const CommandLine& line);
 /// Replaces this process by the importer of NumPy functions, a Python program. Throws ToolchainError without Python.
 [[nodiscard]] int import_function(const CommandLine& line);
+/// Compiles the headers of emitted programs (`tdslc --configure`).
+[[nodiscard]] int configure(const CommandLine& line);
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -44,6 +44,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kReport: return tdsl::tools::report(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
     case Command::kImport: return tdsl::tools::import_function(line);
+    case Command::kConfigure: return tdsl::tools::configure(line);
   }
   return 3;
 }
