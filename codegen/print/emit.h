@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "codegen/operations/program.h"
 
@@ -30,5 +31,10 @@ struct EmitCounts {
 /// The program as one C++20 source file against runtime/emitted.h.
 [[nodiscard]] std::string emit(const OperationProgram& program, const EmitOptions& options,
                                EmitCounts* counts = nullptr);
+
+/// The same as up to `jobs` source files that are compiled at the same time, if it is long. The first has main(); it is
+/// the only one of a library or a program with C++ functions.
+[[nodiscard]] std::vector<std::string> emit_units(const OperationProgram& program, const EmitOptions& options, int jobs,
+                                                  EmitCounts* counts = nullptr);
 
 }  // namespace tdsl::codegen

@@ -1,7 +1,10 @@
 #include "tools/tdslc/build_program.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,16 @@ namespace {
 
 std::string executable_name(const CommandLine& line) {
   return line.output.empty() ? program_name(line.program) : line.output;
+}
+
+/// The number of compilers that may run at the same time: -j, else CI_JOBS, else the cores that this process may use.
+int jobs_of(const CommandLine& line) {
+  constexpr int kMost = 4;
+  if (line.jobs > 0) return line.jobs;
+  if (const char* const text = std::getenv("CI_JOBS"); text != nullptr && std::atoi(text) > 0)
+    return std::min(std::atoi(text), kMost);
+  cpu_set_t cores;
+  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::min(CPU_COUNT(&cores), kMost) : 1;
 }
 
 /// Program options for `run`; empty if invalid, which the executable reports.
@@ -62,7 +75,10 @@ codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen:
   BuildTimes unused;
   BuildTimes& parts = times != nullptr ? *times : unused;
   codegen::CompileRequest request;
-  request.source = parts.time("emit", [&] { return emitted(line, front, operations, true, "", &parts.counts); });
+  request.units =
+      parts.time("emit", [&] { return emitted_units(line, front, operations, jobs_of(line), &parts.counts); });
+  request.source = std::move(request.units.front());
+  request.units.erase(request.units.begin());
   request.name = program_name(line.program);
   request.native = line.native || toolchain.native;
   request.use_cache = !line.no_cache;

@@ -284,6 +284,9 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (builds) {
     app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
     app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
+    app.add_option("-j,--jobs", line.jobs, "Compilers that run at the same time for a long program; default: the cores")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
   }
   if (command == Command::kBuild)
     app.add_flag("--library", line.library,

@@ -52,6 +52,7 @@ struct CommandLine {
   // compilation
   bool native = false;
   bool no_cache = false;
+  int jobs = 0;                ///< compilers at the same time; 0: as many as there are cores, or CI_JOBS
   bool oversubscribe = false;  ///< run, verify: allows any number of ranks per core
   bool library = false;        ///< build: a library instead of an executable
   int level = 2;

@@ -189,17 +189,34 @@ void print_diagnostics(Front& front) {
   print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
-std::string emitted(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
-                    bool line_directives, const std::string& library, codegen::EmitCounts* counts) {
+namespace {
+
+codegen::EmitOptions emit_options(const CommandLine& line, const Front& front) {
   codegen::EmitOptions options;
   options.source_line = [&](std::uint32_t file, std::uint32_t number) {
     return file < front.sources.file_count() ? std::string(front.sources.line(file, number)) : std::string();
   };
   options.version = std::string("tdslc ") + TDSL_VERSION;
+  options.output_name = program_name(line.program) + ".cpp";
+  return options;
+}
+
+}  // namespace
+
+std::string emitted(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
+                    bool line_directives, const std::string& library, codegen::EmitCounts* counts) {
+  codegen::EmitOptions options = emit_options(line, front);
   options.line_directives = line_directives;
   options.library = library;
-  options.output_name = program_name(line.program) + ".cpp";
   return codegen::emit(operations, options, counts);
+}
+
+std::vector<std::string> emitted_units(const CommandLine& line, const Front& front,
+                                       const codegen::OperationProgram& operations, int jobs,
+                                       codegen::EmitCounts* counts) {
+  codegen::EmitOptions options = emit_options(line, front);
+  options.line_directives = true;
+  return codegen::emit_units(operations, options, jobs, counts);
 }
 
 rt::RunFiles kept_files(const Front& front) {

@@ -71,6 +71,10 @@ void print_diagnostics(Front& front);
 [[nodiscard]] std::string emitted(const CommandLine& line, const Front& front,
                                   const codegen::OperationProgram& operations, bool line_directives,
                                   const std::string& library = {}, codegen::EmitCounts* counts = nullptr);
+/// The same, with #line, as up to `jobs` source files.
+[[nodiscard]] std::vector<std::string> emitted_units(const CommandLine& line, const Front& front,
+                                                     const codegen::OperationProgram& operations, int jobs,
+                                                     codegen::EmitCounts* counts = nullptr);
 
 /// The program's source files, protected from being overwritten.
 [[nodiscard]] rt::RunFiles kept_files(const Front& front);
