@@ -44,8 +44,9 @@ class ProgramEmitter {
             {}, [this](ValueId v) { return name(v); }, nullptr),
         functions_([this](SourceRange range) { return source_comment(range); }),
         units_(units),
-        kernels_(table_, [this](SourceRange range) { return source_comment(range); }, units,
-                 kStepWeight * static_cast<double>(program.steps.size())) {
+        kernels_(
+            table_, [this](SourceRange range) { return source_comment(range); }, units,
+            kStepWeight * static_cast<double>(program.steps.size())) {
     expr_.set_procedures([this](const ir::ProcedureRef& p) { return host_procedure(p); });
   }
 

@@ -16,11 +16,11 @@ inline constexpr std::string_view kEndMark = "//@end";
 
 struct EmittedProgram {
   std::vector<std::string> kernels{};  ///< one function per operation, by source file
-  std::vector<std::string> makers{};   ///< by source file: functions that make kernels; of the first, their declarations
-  std::string program;            ///< `void program(rt::Session& session)`
-  Needs needs;                    ///< of both
-  std::set<std::string> headers;  ///< of the user's
-  std::string foreign_calls;      ///< definitions of functions of `fn` that call those of the headers
+  std::vector<std::string> makers{};  ///< by source file: functions that make kernels; of the first, their declarations
+  std::string program;                ///< `void program(rt::Session& session)`
+  Needs needs;                        ///< of both
+  std::set<std::string> headers;      ///< of the user's
+  std::string foreign_calls;          ///< definitions of functions of `fn` that call those of the headers
   EmitCounts counts;
   double weight = 0;  ///< KernelFunctions::weight
 };

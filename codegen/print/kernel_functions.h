@@ -21,11 +21,11 @@ struct KernelValue {
   std::string value;  ///< the expression in program()
 };
 
-/// The kernel functions of an emitted program. Equal kernels share a function. A *function of one point* is a kernel that
-/// is one expression per point (ShortKernel).
+/// The kernel functions of an emitted program. Equal kernels share a function. A *function of one point* is a kernel
+/// that is one expression per point (ShortKernel).
 ///
-/// Functions are shared out to source files that are compiled at the same time. A kernel of another file than the first,
-/// which has program(), is made by a function of that file: `make_g_3(rate)`.
+/// Functions are shared out to source files that are compiled at the same time. A kernel of another file than the
+/// first, which has program(), is made by a function of that file: `make_g_3(rate)`.
 class KernelFunctions {
  public:
   /// `first`: the weight of the first file's other code (see weight()).

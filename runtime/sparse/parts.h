@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/check.h"
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/block.h"
 #include "runtime/sparse/coded.h"

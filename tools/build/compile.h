@@ -40,7 +40,7 @@ struct CompileRequest {
   bool library = false;                   ///< build a shared library that contains the runtime but does not export it
   bool shared_object = false;             ///< build a shared object without the runtime instead of an executable
   std::function<void()> before = {};      ///< called before the compiler starts; not called on a cache hit
-  BuildRecord* record = nullptr;  ///< gets the compiler's and the linker's part
+  BuildRecord* record = nullptr;          ///< gets the compiler's and the linker's part
 };
 
 /// An executable for the source, compiled and linked now or found unchanged in the cache (`cache.h`). The key is a hash

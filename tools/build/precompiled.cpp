@@ -108,7 +108,8 @@ Precompiled precompile(const Toolchain& t, const std::string& into) {
   fs::create_directories(file.parent_path(), error);
   WorkFolder work({file.parent_path().string() + "/build-"});
   if (error || work.path().empty())
-    throw CompilerFailure(fmt::format("cannot write to {}: {}", parent, error ? error.message() : std::strerror(errno)));
+    throw CompilerFailure(
+        fmt::format("cannot write to {}: {}", parent, error ? error.message() : std::strerror(errno)));
   const std::string result = work.path() + "/emitted.h.gch";
   ProcessRequest request{
       .command = {t.compiler}, .environment = {{"TMPDIR", work.path()}}, .capture = true, .folder = &work};

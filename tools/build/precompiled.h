@@ -6,9 +6,9 @@
 
 namespace tdsl::codegen {
 
-// Precompiled headers of emitted programs (g++ only): FOLDER/KEY/runtime/emitted.h.gch, about 100 MB. Parsing the headers
-// takes longer than compiling a small program. The key is a hash of the compiler, its flags and the headers, so that a
-// file that does not match is not found.
+// Precompiled headers of emitted programs (g++ only): FOLDER/KEY/runtime/emitted.h.gch, about 100 MB. Parsing the
+// headers takes longer than compiling a small program. The key is a hash of the compiler, its flags and the headers, so
+// that a file that does not match is not found.
 
 /// The name of the folder for this toolchain.
 [[nodiscard]] std::string precompiled_key(const Toolchain& toolchain);

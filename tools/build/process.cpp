@@ -102,7 +102,9 @@ void reap(pid_t child, ProcessResult& result) {
   int status = 0;
   struct rusage usage {};
   while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {}
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   result.cpu_seconds += seconds(usage.ru_utime) + seconds(usage.ru_stime);
   if (result.exit_code != 0) return;
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -11,9 +11,10 @@
 namespace tdsl::codegen {
 
 struct ProcessResult {
-  int exit_code = 0;   ///< 128 + signal if a signal ended it; 127 if it could not be started; of several, the first not 0
-  int signal = 0;      ///< the signal that ended the process itself
-  std::string output;  ///< standard output and error, if captured
+  int exit_code =
+      0;           ///< 128 + signal if a signal ended it; 127 if it could not be started; of several, the first not 0
+  int signal = 0;  ///< the signal that ended the process itself
+  std::string output;      ///< standard output and error, if captured
   double cpu_seconds = 0;  ///< of the process and the children that it has waited for
 };
 

@@ -66,7 +66,8 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
       throw;
     }
   }();
-  return compile_lowered(line, toolchain, front, operations, [&] { print_diagnostics(front); }, times);
+  return compile_lowered(
+      line, toolchain, front, operations, [&] { print_diagnostics(front); }, times);
 }
 
 codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,

@@ -16,8 +16,7 @@ namespace tdsl::tools {
 /// The same for a lowered program; `before` is called before anything is compiled.
 [[nodiscard]] codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,
                                                        const Front& front, const codegen::OperationProgram& operations,
-                                                       std::function<void()> before = {},
-                                                       BuildTimes* times = nullptr);
+                                                       std::function<void()> before = {}, BuildTimes* times = nullptr);
 
 /// `build --library`: writes the library, its header and its Python module next to each other.
 void build_library(const CommandLine& line, const codegen::Toolchain& toolchain);

@@ -36,10 +36,11 @@ std::string BuildTimes::text(bool json) const {
         list, total() * kMillisecond, cpu * kMillisecond, cached, counts.kernels, counts.versions, counts.units,
         counts.source_bytes, record_.object_bytes);
   }
-  return list + fmt::format("{:<24}{:10.3f} ms{:10.3f} ms of processor time\n{} kernels in {} versions, {} {}, {} bytes{}\n",
-                            "total", total() * kMillisecond, cpu * kMillisecond, counts.kernels, counts.versions,
-                            counts.units, counts.units == 1 ? "unit" : "units", counts.source_bytes,
-                            cached ? "; the executable was in the cache" : "");
+  return list +
+         fmt::format("{:<24}{:10.3f} ms{:10.3f} ms of processor time\n{} kernels in {} versions, {} {}, {} bytes{}\n",
+                     "total", total() * kMillisecond, cpu * kMillisecond, counts.kernels, counts.versions, counts.units,
+                     counts.units == 1 ? "unit" : "units", counts.source_bytes,
+                     cached ? "; the executable was in the cache" : "");
 }
 
 }  // namespace tdsl::tools

@@ -389,11 +389,12 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   app.footer(kExamples);
   app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
   // As flags of tdslc itself: what installations run once.
-  CLI::Option* const configures =
-      app.add_flag("--configure", "Compile the headers of emitted programs, so that builds take half a second less");
+  bool configures = false;
+  CLI::Option* const configure = app.add_flag(
+      "--configure", configures, "Compile the headers of emitted programs, so that builds take half a second less");
   app.add_option("-o", line.output, "With --configure: the folder for them, instead of the first that can be written")
       ->type_name("DIR")
-      ->needs(configures);
+      ->needs(configure);
   app.require_subcommand(0, 1);
   for (const CommandText& c : kCommands) {
     CLI::App* sub = app.add_subcommand(c.name, c.description);
@@ -427,9 +428,9 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     usage_error(misspelt ? unknown_message(app, chosen(), own) : e.what(), chosen()->get_name());
   }
   if (chosen() == nullptr) {
-    if (configures->count() == 0) usage_error(unknown_message(app, nullptr, own), "");
+    if (!configures) usage_error(unknown_message(app, nullptr, own), "");
     line.command = Command::kConfigure;
-  } else if (configures->count() > 0) {
+  } else if (configures) {
     usage_error("--configure stands alone", "");
   }
   return line;

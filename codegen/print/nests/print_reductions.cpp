@@ -131,7 +131,8 @@ std::string Printer::add_combine(const BlockedReduction& b, ir::Scalar type, Sta
   }
   const auto add = [&](const char* wanted, bool of_numbers) {
     const std::string name = table_.claim(wanted);
-    to.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), combination(b, type, of_numbers), "};"));
+    to.push_back(
+        block(fmt::format("const auto {} = [=]({})", name, parameters), combination(b, type, of_numbers), "};"));
     return name;
   };
   std::string name = add("combine", false);

@@ -309,8 +309,11 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   }
   const std::string range = part || vector ? range_text(f.index, over.within) + ", " : "";
   const bool once = !sum && !vector && over.fibres.size() == 1 && has_loops(f.body);
-  std::string head = fmt::format("{}.{}({}{}[&](Index{}{})", row, !over.sums.empty() ? "sums" : once ? "each_long" : "each", range,
-                                 ahead_text(over.ahead, f.index), named ? " " + j : "", elements);
+  std::string head = fmt::format("{}.{}({}{}[&](Index{}{})", row,
+                                 !over.sums.empty() ? "sums"
+                                 : once             ? "each_long"
+                                                    : "each",
+                                 range, ahead_text(over.ahead, f.index), named ? " " + j : "", elements);
   walks_.resize(before);
   Statements loop{block(std::move(head), std::move(inner), fmt::format("}}{});", totals))};
   if (!sum) return loop;

@@ -67,7 +67,7 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
   const auto y_values = [&](Index j, Index k) { return B(k, j); };
   rt::blocked_reduction<double>(t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values,
       rt::joins::min_of_sums<double>, D);)"));
-  CHECK(contains(text, "#include \"runtime/kernels/joins.h\""));
+  CHECK(contains(text, "#include \"runtime/kernels/blocked/joins.h\""));
 }
 
 TEST_CASE("codegen emit: functions of blocked reductions that the library has are named, others are written out") {
@@ -88,8 +88,8 @@ TEST_CASE("codegen emit: functions of blocked reductions that the library has ar
 
 TEST_CASE("codegen emit: what may be nan without nan or inf in the operands keeps the function that looks for it") {
   const auto has_two = [](const std::string& body) {
-    const std::string text = emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" + body +
-                                     ")\noutput \"D\" %5\n");
+    const std::string text = emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" +
+                                     body + ")\noutput \"D\" %5\n");
     return contains(text, "combine_numbers") || contains(text, "rt::joins::max_of_");
   };
   CHECK(has_two("abs(sub(%2[i, k], %3[k, j]))"));

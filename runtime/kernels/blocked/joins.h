@@ -7,7 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/blocked/blocked_reduction.h"
 #include "runtime/kernels/scalar_math.h"
 
 // Named scalar functions of blocked reductions. Their loops are compiled in the library, for every vector width; other
@@ -133,26 +133,26 @@ inline constexpr MaxOfMinima<T> max_of_minima;
   X(T, joins::SumOfProducts<T>)      \
   X(T, joins::MinOfSums<T>)          \
   X(T, joins::MaxOfSums<T>)
-#define TDSL_JOINS_OF_FLOATS(X, T)         \
-  X(T, joins::SumOfProducts<T>)            \
-  X(T, joins::SumOfSquares<T>)             \
-  X(T, joins::SumOfDistances<T>)           \
-  X(T, joins::MinOfSums<T>)                \
-  X(T, joins::MinOfSums<T>::OfNumbers)     \
-  X(T, joins::MinOfMaxima<T>)              \
-  X(T, joins::MinOfMaxima<T>::OfNumbers)   \
-  X(T, joins::MaxOfSums<T>)                \
-  X(T, joins::MaxOfSums<T>::OfNumbers)     \
-  X(T, joins::MaxOfProducts<T>)            \
-  X(T, joins::MaxOfProducts<T>::OfNumbers) \
-  X(T, joins::MaxOfDistances<T>)           \
+#define TDSL_JOINS_OF_FLOATS(X, T)          \
+  X(T, joins::SumOfProducts<T>)             \
+  X(T, joins::SumOfSquares<T>)              \
+  X(T, joins::SumOfDistances<T>)            \
+  X(T, joins::MinOfSums<T>)                 \
+  X(T, joins::MinOfSums<T>::OfNumbers)      \
+  X(T, joins::MinOfMaxima<T>)               \
+  X(T, joins::MinOfMaxima<T>::OfNumbers)    \
+  X(T, joins::MaxOfSums<T>)                 \
+  X(T, joins::MaxOfSums<T>::OfNumbers)      \
+  X(T, joins::MaxOfProducts<T>)             \
+  X(T, joins::MaxOfProducts<T>::OfNumbers)  \
+  X(T, joins::MaxOfDistances<T>)            \
   X(T, joins::MaxOfDistances<T>::OfNumbers) \
-  X(T, joins::MaxOfMinima<T>)              \
+  X(T, joins::MaxOfMinima<T>)               \
   X(T, joins::MaxOfMinima<T>::OfNumbers)
 #define TDSL_JOINS_OF_BOOLS(X, T) X(T, joins::AnyOfBoth<T>)
 
-#define TDSL_LOOPS_OF_JOIN(T, Function)                                                                          \
-  template void blocked::tile_steps<blocked::kColumnBytes / static_cast<Index>(sizeof(T))>(                      \
+#define TDSL_LOOPS_OF_JOIN(T, Function)                                                     \
+  template void blocked::tile_steps<blocked::kColumnBytes / static_cast<Index>(sizeof(T))>( \
       SimdLevel, Index, T* const*, const std::tuple<const T*>&, const std::tuple<const T*>&, const Function&);
 #define TDSL_EXTERN_JOIN(T, Function) extern TDSL_LOOPS_OF_JOIN(T, Function)
 

@@ -1,4 +1,4 @@
-#include "runtime/kernels/joins.h"
+#include "runtime/kernels/blocked/joins.h"
 
 // Compiled like emitted programs (runtime/CMakeLists.txt): the bits do not depend on the vector width.
 
