@@ -1,5 +1,5 @@
 #!/bin/sh
-# The build time of programs: counts of what is compiled; with --long, times.
+# The build time of programs: counts of kernels and their versions; with --long, times.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] || exit 0
 long=""

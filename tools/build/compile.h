@@ -23,7 +23,7 @@ struct BuildStep {
   double cpu_seconds = 0;  ///< of this process, or of the processes started
 };
 
-/// What a build took.
+/// Times and sizes of a build.
 struct BuildRecord {
   std::vector<BuildStep> steps;
   std::size_t object_bytes = 0;  ///< of the compiled source files

@@ -11,7 +11,7 @@ namespace {
 using ir::BinaryOp;
 using ir::Monoid;
 
-/// What is joined: one value of x and one of y.
+/// An expression of one value of x and one of y.
 class Term {
  public:
   Term(const BlockedReduction& b) : x_(b.x.front().local), y_(b.y.front().local) {}
