@@ -64,10 +64,10 @@ ProcessResult run_compiler(std::vector<std::vector<std::string>> commands, WorkF
                            BuildRecord* record) {
   // Files left by a compiler that is killed are removed with the folder.
   ProcessRequest request{.command = std::move(commands.front()),
-                         .others = {commands.begin() + 1, commands.end()},
                          .environment = {{"TMPDIR", work.path()}},
                          .capture = true,
-                         .folder = &work};
+                         .folder = &work,
+                         .others = {commands.begin() + 1, commands.end()}};
   const auto start = std::chrono::steady_clock::now();
   ProcessResult result = run_process(request);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -21,13 +21,13 @@ struct ProcessResult {
 struct ProcessRequest {
   std::vector<std::string>
       command;  ///< program (looked up in PATH unless it contains a '/') and arguments; not interpreted by a shell
-  std::vector<std::vector<std::string>> others = {};  ///< commands that run at the same time, in its process group
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to, or replacing, this process's
   bool capture = false;  ///< collect standard output and error instead of passing them on
   /// If set, receives standard output piece by piece; false: no more is needed, and the process is asked to end.
   std::function<bool(std::string_view)> receive = {};
   WorkFolder* folder = nullptr;  ///< ends the process if this one is killed
   bool launcher = false;         ///< ends its own children properly: signals go to it alone, not to its process group
+  std::vector<std::vector<std::string>> others = {};  ///< commands that run at the same time, in its process group
 };
 
 /// Runs a program in its own process group, without standard input, and waits for it. Signals that would end this
