@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <span>
 #include <tuple>
@@ -80,10 +79,7 @@ class PartRows {
 template <class T>
 class RowCursor {
  public:
-  [[gnu::noinline]] RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
-    parts.require_plain();
-    settle();
-  }
+  RowCursor(const PartList<T>& parts, Interval wanted);
   /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the row, valid until the next call, and advances.
@@ -109,54 +105,13 @@ class RowCursor {
   }
 
  private:
-  /// The last row of a band with one part: copied, because the next band replaces the part.
-  [[nodiscard, gnu::noinline]] std::span<const Segment<T>> take_last(const Segment<T>& row) {
-    segments_.assign(1, row);
-    settle();
-    return segments_;
-  }
-  [[nodiscard, gnu::noinline]] std::span<const Segment<T>> take_of_band() {
-    segments_.clear();
-    for (PartRows<T>& part : band_) {
-      if (part.more() && part.index() == index_) segments_.push_back(part.take());
-    }
-    settle();
-    return segments_;
-  }
-  [[gnu::noinline]] void seek_bands(Index i) {
-    while (index_ < i) {
-      for (PartRows<T>& part : band_) part.seek(i);
-      settle();
-    }
-  }
-  [[gnu::noinline]] void settle() {
-    do {
-      index_ = std::numeric_limits<Index>::max();
-      for (const PartRows<T>& part : band_) {
-        if (part.more()) index_ = std::min(index_, part.index());
-      }
-    } while (index_ == std::numeric_limits<Index>::max() && enter());
-  }
-  /// Enters the next band with rows in the interval; false if there is none.
-  bool enter() {
-    for (; next_ < parts_->bands_.size(); ++next_) {
-      const auto& band = parts_->bands_[next_];
-      const Interval range = plan::intersect(band.outer, wanted_);
-      if (range.empty()) continue;
-      band_.clear();
-      for (std::size_t e = band.first; e < band.last; ++e) {
-        const auto& entry = parts_->entries_[e];
-        band_.emplace_back(entry.view, entry.corner.data(),
-                           Children<T>::roots(entry.view, entry.corner.data(), band.outer, range));
-      }
-      ++next_;
-      only_ = band_.size() == 1 ? band_.data() : nullptr;
-      return true;
-    }
-    return false;
-  }
+  [[nodiscard]] std::span<const Segment<T>> take_last(const Segment<T>& row);
+  [[nodiscard]] std::span<const Segment<T>> take_of_band();
+  void seek_bands(Index i);
+  void settle();
+  [[nodiscard]] bool enter();
 
-  const Parts<T, 2>* parts_;
+  const PartList<T>* parts_;
   Interval wanted_;
   std::size_t next_ = 0;  ///< next band
   std::vector<PartRows<T>> band_;
@@ -303,27 +258,18 @@ inline constexpr std::uint32_t kMarkedColumns = 1U << 20U;
 /// Thread-local, with one list per nesting level of loops.
 class Marks {
  public:
-  Marks() {
-    if (pool().used == pool().lists.size()) pool().lists.emplace_back();
-    list_ = &pool().lists[pool().used++];
-  }
-  ~Marks() { --pool().used; }
+  Marks();
+  ~Marks();
   Marks(const Marks&) = delete;
   Marks& operator=(const Marks&) = delete;
   [[nodiscard]] std::uint32_t* up_to(std::uint32_t columns) {
-    if (list_->size() < columns) list_->resize(columns);
+    if (list_->size() < columns) enlarge(columns);
     return list_->data();
   }
 
  private:
-  struct Pool {
-    std::deque<std::vector<std::uint32_t>> lists;
-    std::size_t used = 0;
-  };
-  [[nodiscard]] static Pool& pool() {
-    thread_local Pool pool;
-    return pool;
-  }
+  void enlarge(std::uint32_t columns);
+
   std::vector<std::uint32_t>* list_;
 };
 

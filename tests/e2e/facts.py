@@ -1414,11 +1414,12 @@ class Facts(RelationFacts, BoundaryFacts, EverydayFacts):
         prefix = str(prefix_of(self.tdslc))
         text = Path(prefix, "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", prefix)
         keys = dict(re.findall(r"(?m)^(\w+) = (.*)$", text))
-        if not keys["precompiled_flags"]:
+        if not keys["precompiled"]:
             return "not with this compiler"
+        folders = [f"-I{folder}" for folder in Path(prefix, "lib/tdsl/precompiled").iterdir()]
         source = self.work / "precompiled.cpp"
         emitted = launch.run([self.tdslc, "emit", ROOT / "samples" / "kmeans.tdsl", "-o", source], self.options.limit)
-        flags = [word for key in ("compile_flags", "precompiled_flags", "include_flags") for word in keys[key].split()]
+        flags = [*keys["compile_flags"].split(), *folders, *keys["include_flags"].split()]
         parsed = launch.run([keys["compiler"], *flags, "-Winvalid-pch", "-H", "-fsyntax-only", source], self.options.limit)
         if emitted.code != 0 or parsed.code != 0 or "! " + prefix not in parsed.err or "elements.h" in parsed.err:
             raise Failed(f"the headers are parsed: {emitted}, {parsed}")

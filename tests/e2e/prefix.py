@@ -37,7 +37,8 @@ def cheap_prefix(tdslc, optimise, folder):
         return re.sub(r"(?m)^(compile_flags = .*?)-O\d", rf"\g<1>{optimise}", text)
     own = linked_prefix(tdslc, folder, changed, without=("precompiled",))
     if (prefix_of(tdslc) / "lib" / "tdsl" / "precompiled").exists():
-        precompile(own, (own / "lib" / "tdsl" / "toolchain.conf").read_text())
+        subprocess.run([tdslc, "--configure", "-o", own / "lib" / "tdsl" / "precompiled"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "TDSL_HOME": str(own)})
     return own
 
 
@@ -47,11 +48,3 @@ def strict_prefix(tdslc, folder):
         flags = re.search(r"(?m)^warning_flags = (.*)$", text)[1]
         return re.sub(r"(?m)^compile_flags = (.*)$", rf"compile_flags = \1 {flags} -Werror", text)
     return linked_prefix(tdslc, Path(folder) / "strict", strict)
-
-
-def precompile(prefix, toolchain):
-    value = dict(re.findall(r"(?m)^(\w+) = (.*?)\s*$", toolchain.replace("${PREFIX}", str(prefix))))
-    folder = prefix / "lib" / "tdsl" / "precompiled" / "runtime"
-    folder.mkdir(parents=True)
-    subprocess.run([value["compiler"], *value["compile_flags"].split(), *value["include_flags"].split(), "-x", "c++-header",
-                    prefix / "include" / "tdsl" / "runtime" / "precompiled.h", "-o", folder / "emitted.h.gch"], check=True)

@@ -16,22 +16,14 @@ function(tdsl_link_into_prefix source name)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/${name} SYMBOLIC)
 endfunction()
 
-# Precompiles the headers of emitted programs with the options of these programs: parsing them is most of a small
-# program's build time. g++ only: its precompiled headers may be moved with the prefix, and are ignored if options differ.
-function(tdsl_precompile_emitted compile_flags)
-  set(file ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled/runtime/emitted.h.gch)
-  get_filename_component(folder ${file} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
-  separate_arguments(compile_flags NATIVE_COMMAND "${compile_flags}")
-  add_custom_command(OUTPUT ${file}
-    COMMAND ${CMAKE_CXX_COMPILER} ${compile_flags} -I${PROJECT_BINARY_DIR}/include/tdsl -MD -MF ${file}.d -MT ${file}
-            -x c++-header ${PROJECT_SOURCE_DIR}/runtime/precompiled.h -o ${file}
-    DEPFILE ${file}.d COMMENT "Precompiling the headers of emitted programs" VERBATIM)
-  add_custom_target(tdsl_precompiled ALL DEPENDS ${file})
+# Precompiles the headers of emitted programs, if they or the compiler have changed: `tdslc --configure` knows.
+function(tdsl_precompile_emitted)
   if(TARGET tdslc)
-    add_dependencies(tdslc tdsl_precompiled)
+    add_custom_target(tdsl_precompiled ALL
+      COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 TDSL_HOME=${PROJECT_BINARY_DIR} $<TARGET_FILE:tdslc> --configure
+              -o ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled
+      DEPENDS tdslc COMMENT "Precompiling the headers of emitted programs" VERBATIM)
   endif()
-  install(FILES ${file} DESTINATION lib/tdsl/precompiled/runtime)
 endfunction()
 
 function(tdsl_write_toolchain)
@@ -69,8 +61,9 @@ function(tdsl_write_toolchain)
 
   set(conf_compile "-std=c++20 ${conf_optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math ${conf_openmp} ${conf_sanitize}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(conf_precompiled "-I\${PREFIX}/lib/tdsl/precompiled")
-    tdsl_precompile_emitted("${conf_compile}")
+    set(conf_linkers "lld gold")
+    set(conf_precompiled "\${PREFIX}/lib/tdsl/precompiled /var/lib/tdsl/precompiled")
+    tdsl_precompile_emitted()
   endif()
 
   configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/toolchain.conf.in ${PROJECT_BINARY_DIR}/lib/tdsl/toolchain.conf @ONLY)

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tools/build/compile.h"
+#include "tools/tdslc/build_times.h"
 #include "tools/tdslc/command_line.h"
 #include "tools/tdslc/front.h"
 
@@ -10,11 +11,12 @@ namespace tdsl::tools {
 
 /// Compiles line.program to an executable in the build cache. Prints diagnostics, except that `run` omits warnings for
 /// a cached executable; throws the exceptions of the phases.
-[[nodiscard]] codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain);
+[[nodiscard]] codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain,
+                                                     BuildTimes* times = nullptr);
 /// The same for a lowered program; `before` is called before anything is compiled.
 [[nodiscard]] codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,
                                                        const Front& front, const codegen::OperationProgram& operations,
-                                                       std::function<void()> before = {});
+                                                       std::function<void()> before = {}, BuildTimes* times = nullptr);
 
 /// `build --library`: writes the library, its header and its Python module next to each other.
 void build_library(const CommandLine& line, const codegen::Toolchain& toolchain);

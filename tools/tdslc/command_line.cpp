@@ -342,15 +342,21 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (builds) {
     app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
     app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
+    app.add_option("-j,--jobs", line.jobs, "Compilers that run at the same time for a long program; default: the cores")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
   }
   if (command == Command::kBuild) {
     app.add_flag("--library", line.library,
                  "A shared library with a C header and a Python module, for programs that call this one");
     app.add_option("--depfile", line.depfile, "Write the files that the program consists of, as a rule of make")
         ->type_name("FILE");
+    app.add_flag("--time-passes{text}", line.time_build, "Time of every part of the build; =json: as JSON")
+        ->check(CLI::IsMember({"text", "json"}));
   }
   if (command == Command::kEmit) {
     app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
+    app.add_flag("--counts", line.counts, "Only how many kernels there are, in how many versions, as JSON");
     app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")
         ->type_name("DIR");
   }
@@ -450,7 +456,14 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
          "--options-json", [&app] { throw Stop{print_option_tree(app)}; },
          "All commands and options, and those of executables, as JSON")
       ->group("");
-  app.require_subcommand(1);
+  // As flags of tdslc itself: what installations run once.
+  bool configures = false;
+  CLI::Option* const configure = app.add_flag(
+      "--configure", configures, "Compile the headers of emitted programs, so that builds take half a second less");
+  app.add_option("-o", line.output, "With --configure: the folder for them, instead of the first that can be written")
+      ->type_name("DIR")
+      ->needs(configure);
+  app.require_subcommand(0, 1);
   for (const CommandText& c : kCommands) {
     CLI::App* sub = app.add_subcommand(c.name, c.description);
     sub->footer(c.examples);
@@ -484,6 +497,12 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
       return a.starts_with("--") && std::ranges::find(known, spelling_in(a)) == known.end();
     });
     usage_error(misspelt ? unknown_message(app, chosen(), own) : e.what(), chosen()->get_name());
+  }
+  if (chosen() == nullptr) {
+    if (!configures) usage_error(unknown_message(app, nullptr, own), "");
+    line.command = Command::kConfigure;
+  } else if (configures) {
+    usage_error("--configure stands alone", "");
   }
   return line;
 }

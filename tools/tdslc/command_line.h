@@ -24,7 +24,8 @@ enum class Command : std::uint8_t {
   kImport,
   kNew,
   kMpi,
-  kLanguageServer
+  kLanguageServer,
+  kConfigure
 };
 
 /// Options of `submit` only.
@@ -56,6 +57,7 @@ struct CommandLine {
   // compilation
   bool native = false;
   bool no_cache = false;
+  int jobs = 0;                ///< compilers at the same time; 0: as many as there are cores, or CI_JOBS
   bool oversubscribe = false;  ///< run, verify: allows any number of ranks per core
   bool library = false;        ///< build: a library instead of an executable
   std::string depfile;         ///< build: the files that it was compiled from, as a rule of make
@@ -65,8 +67,10 @@ struct CommandLine {
   std::vector<std::string> warnings;  ///< -W options, each no-ID
   std::vector<std::string> dump_after;
   bool time_passes = false;
+  std::string time_build;  ///< `text` or `json`: the time of every part of a build; empty: not shown
   bool time_plan = false;
   bool line_directives = false;
+  bool counts = false;  ///< emit: the number of kernels instead of the code
   std::string project;
 
   // planning (explain, or passed on to the program)

@@ -39,6 +39,8 @@ namespace tdsl::tools {
 [[nodiscard]] int mpi(const CommandLine& line);
 /// Serves editors on standard input and output (the Language Server Protocol).
 [[nodiscard]] int language_server();
+/// Compiles the headers of emitted programs (`tdslc --configure`).
+[[nodiscard]] int configure(const CommandLine& line);
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

@@ -151,7 +151,13 @@ int emit(const CommandLine& line) {
   rt::RunFiles files = kept_files(front);
   if (!line.output.empty()) files.write_text("-o", line.output);
   if (!line.project.empty() && !line.output.empty()) throw UsageError("emit: -o and --project exclude each other");
-  const std::string text = emitted(line, front, lower(front), line.line_directives);
+  codegen::EmitCounts counts;
+  const std::string text = emitted(line, front, lower(front), line.line_directives, "", &counts);
+  if (line.counts) {
+    fmt::print("{{\"kernels\": {}, \"versions\": {}, \"units\": {}, \"source_bytes\": {}}}\n", counts.kernels,
+               counts.versions, counts.units, counts.source_bytes);
+    return 0;
+  }
   if (!line.project.empty()) {
     write_project(line, front, text, codegen::read_toolchain(codegen::find_prefix()));
     return 0;

@@ -47,6 +47,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kImport: return tdsl::tools::import_function(line);
     case Command::kNew: return tdsl::tools::new_program(line);
     case Command::kMpi: return tdsl::tools::mpi(line);
+    case Command::kConfigure: return tdsl::tools::configure(line);
   }
   return 3;
 }

@@ -135,7 +135,7 @@ TEST_CASE("codegen emit stored: points with computed positions are assembled") {
       "output \"s\" %11\n");
   check_contains(text, "rt::AssembledTile<double> K(t);");
   check_contains(text, "K.put({at0, at1}, x(i));");
-  check_contains(text, "K.finish<Combine::kSum>();");
+  check_contains(text, "K.finish(Combine::kSum);");
   check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=`\");");
   check_contains(text, ".stored_assembled()");
 }

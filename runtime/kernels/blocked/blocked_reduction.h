@@ -237,6 +237,17 @@ struct Panel {
   }
 };
 
+/// The type of a join's function for numbers; std::nullptr_t: it has none.
+template <class Combine>
+struct NumbersOf {
+  using Type = std::nullptr_t;
+};
+template <class Combine>
+requires requires { typename Combine::Numbers; }
+struct NumbersOf<Combine> {
+  using Type = typename Combine::Numbers;
+};
+
 template <class... V>
 constexpr Index widest(const std::tuple<V...>*) {
   return std::max({static_cast<Index>(sizeof(V))...});
@@ -253,10 +264,12 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 /// `target(i, j)` is a reference to an element. A view of a tensor is such a function. The functions must not fail. Not
 /// inlined, because it has its own SIMD versions. `numbers`: the same function as `combine`, but it may assume that
 /// values of x and y are neither nan nor inf; it is used for blocks of such values, and a resulting -0.0 becomes 0.0.
-template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
+/// The loops of named functions are in the library (joins.h).
+template <class T, std::size_t K, class X, class Y, class Combine, class Target,
+          class Numbers = typename blocked::NumbersOf<Combine>::Type>
 [[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x,
                                          const Y& y, const Combine& combine, const Target& target,
-                                         SimdLevel level = simd_level(), const Numbers& numbers = nullptr) {
+                                         SimdLevel level = simd_level(), const Numbers& numbers = {}) {
   using namespace blocked;
   const auto rank = std::make_index_sequence<K>{};
   const auto type_at = []<std::size_t... N>(const auto& f, std::index_sequence<N...>) {
