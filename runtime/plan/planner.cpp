@@ -477,9 +477,7 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   if (layout == nullptr) return std::nullopt;
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
   if (!c || (c->partial && !may_split)) {
-    const bool in_place =
-        op.base >= 0 && placed(op.base) != nullptr;  // results share the layout of their bases, as decided for those
-    if (!in_place) ++unplanned_;
+    if (has_choice(op, operands())) ++unplanned_;
     return std::nullopt;
   }
   c->plan.packed = c->plan.packed || (inputs_.reproducible && !op.outputs.empty());
