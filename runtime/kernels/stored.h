@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "runtime/kernels/product/row_panels.h"
@@ -91,13 +92,15 @@ template <class T>
 /// Blocks of fewer bytes are not coded.
 inline constexpr Index kCodedFrom = Index{1} << 14;
 
-/// Passes the block of a tile to the sink, with coded columns if that takes at most half the bytes; otherwise false.
+/// Passes the block of a tile to the sink, with coded columns if that takes at most half the bytes and no more time;
+/// otherwise false.
 template <class T>
-[[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, Index plain_bytes) {
+[[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, const sparse::CodedVisits& visits,
+                             Index plain_bytes) {
   if constexpr (!std::is_same_v<T, bool>) {
     if (plain_bytes < kCodedFrom) return false;
     const sparse::Coder<T> coder(elements, plain_bytes / 2);
-    if (coder.head().bytes == 0) return false;
+    if (coder.head().bytes == 0 || !coder.pays(visits)) return false;
     sink.holds(elements.count());
     coder.write(sink.begin(coder.head().bytes));
     return true;
@@ -108,14 +111,15 @@ template <class T>
 /// Passes the block of a tile to the sink; no block if it has no elements. Its contents determine whether its rows are
 /// compressed and, if they may be, its columns coded.
 template <class T>
-void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements, bool coded = false) {
+void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements,
+               const std::optional<sparse::CodedVisits>& coded = std::nullopt) {
   static constexpr auto kListed = [] {
     std::array<sparse::Level, plan::kMaxRank> levels{};
     levels.fill(sparse::Level::kCompressed);
     return levels;
   }();
   const sparse::BlockHead head = sparse::head_of(elements, std::span(kListed).first(elements.extents.size()));
-  if (head.bytes == 0 || (coded && put_coded(sink, elements, head.bytes))) return;
+  if (head.bytes == 0 || (coded && put_coded(sink, elements, *coded, head.bytes))) return;
   sink.holds(elements.count());
   sparse::write_block(head, elements, sink.begin(head.bytes));
 }
@@ -141,7 +145,9 @@ class StoredTile {
     return elements_.put_many(most, f);
   }
   /// Completes the block. Call once.
-  void finish(bool coded = false) { put_block(sink_, elements_.entries(), coded); }
+  void finish(const std::optional<sparse::CodedVisits>& coded = std::nullopt) {
+    put_block(sink_, elements_.entries(), coded);
+  }
 
  private:
   [[nodiscard]] static sparse::Output<T>& of_thread(std::size_t k) {

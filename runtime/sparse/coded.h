@@ -7,6 +7,7 @@
 
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/build.h"
+#include "runtime/sparse/coded_visits.h"
 
 // Matrices with coded columns: each column has a dictionary of its distinct values, and each row the code of its value,
 // or no code where it is 0. A coded block is
