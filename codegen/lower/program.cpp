@@ -18,8 +18,8 @@
 #include "codegen/operations/releases.h"
 #include "codegen/operations/verify.h"
 #include "codegen/walk/knowledge.h"
-#include "ir/analysis/coded_readers.h"
 #include "ir/analysis/carried.h"
+#include "ir/analysis/coded_readers.h"
 #include "ir/analysis/serial_loop.h"
 #include "ir/eval/failure_text.h"
 #include "ir/graph/check.h"
@@ -87,7 +87,12 @@ class Lowering {
   [[nodiscard]] CodedVisits coded_visits(ValueId matrix) const {
     if (!program_.type(matrix).is_coded()) return {};
     const ir::CodedReaders readers = ir::coded_readers(program_, matrix);
-    return {readers.by_value, readers.totals, readers.weights, readers.by_rows};
+    return {readers.by_value - readers.nests,
+            readers.nests,
+            readers.counts,
+            readers.totals,
+            readers.weights,
+            readers.by_rows};
   }
 
   void node(const ir::Node& n) {

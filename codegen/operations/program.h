@@ -174,7 +174,7 @@ struct ParamStep {
 };
 /// Visits of a matrix whose columns may be coded, by all operations that read it (runtime/sparse/coded.h).
 struct CodedVisits {
-  int walks = 0, totals = 0, weights = 0, decoded = 0;
+  int walks = 0, nests = 0, counts = 0, totals = 0, weights = 0, decoded = 0;
 };
 struct InputStep {
   ValueId target;

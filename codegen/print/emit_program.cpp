@@ -108,8 +108,8 @@ class ProgramEmitter {
   std::string tile(const std::vector<Extent>& tile) { return tile.empty() ? "" : ", {" + extents(tile) + "}"; }
   std::string tile(ValueId v) { return tile(program_.info(v).tile); }
   static std::string visits(const CodedVisits& v) {
-    return fmt::format("{{.walks = {}, .totals = {}, .weights = {}, .decoded = {}}}", v.walks, v.totals, v.weights,
-                       v.decoded);
+    return fmt::format("{{.walks = {}, .nests = {}, .counts = {}, .totals = {}, .weights = {}, .decoded = {}}}",
+                       v.walks, v.nests, v.counts, v.totals, v.weights, v.decoded);
   }
 
   [[nodiscard]] std::string source_comment(SourceRange range) const {

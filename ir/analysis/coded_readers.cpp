@@ -60,7 +60,7 @@ class ReaderCount {
   void count(const std::vector<Node>& members, const SourceRange& range, int times) {
     const auto type = [&](ValueId value) -> const Type& { return program_.type(value); };
     bool reads = false, once_per_value = true, by_rows = true;
-    int totals = 0, weights = 0;
+    int counts = 0, totals = 0, weights = 0;
     for (const Node& n : members) {
       const auto& c = std::get<Compute>(n.op);
       const bool here = std::ranges::count(operands_of(program_, n), v_) > 0;
@@ -68,6 +68,7 @@ class ReaderCount {
       reads = reads || here;
       once_per_value = once_per_value && (!c.iteration || by != ByValue::kNone);
       by_rows = by_rows && (!here || (visits_by_rows(c, v_) && c.base != v_));
+      counts += here && by == ByValue::kCounts ? times : 0;
       totals += here && by == ByValue::kTotals ? times : 0;
       weights += here && by == ByValue::kWeights ? times : 0;
     }
@@ -75,6 +76,8 @@ class ReaderCount {
     by_rows = by_rows && (members.size() == 1 || walks_alone(members));
     if (once_per_value) {
       readers_.by_value += times;
+      readers_.nests += counts + totals + weights > times ? times : 0;
+      readers_.counts += counts;
       readers_.totals += totals;
       readers_.weights += weights;
     } else if (by_rows) {

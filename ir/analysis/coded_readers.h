@@ -10,8 +10,10 @@ namespace tdsl::ir {
 /// walk are one operation.
 struct CodedReaders {
   int by_value = 0;                  ///< run once per distinct value, or walk over the elements once without codes
-  int totals = 0;                    ///< parts of these with a lookup per code (ByValue::kTotals),
-  int weights = 0;                   ///< or an addition per code (ByValue::kWeights)
+  int nests = 0;                     ///< those with several updates
+  int counts = 0;                    ///< their updates by ByValue::kCounts,
+  int totals = 0;                    ///< kTotals,
+  int weights = 0;                   ///< and kWeights
   int by_rows = 0;                   ///< visit it row by row, and decode the rows
   std::optional<SourceRange> other;  ///< the first one of another kind
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/rank_view.h"
 #include "runtime/plan/planner.h"
 #include "runtime/plan/space/candidates.h"
 #include "runtime/plan/space/tiles.h"
