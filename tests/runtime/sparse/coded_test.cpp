@@ -225,7 +225,7 @@ TEST_CASE("coded columns: weights of rows are added per value, and infinite ones
 namespace {
 
 /// Whether a matrix with this share of nonzero elements, of so many distinct values per column, is coded.
-bool pays(Index rows, Index columns, unsigned values, double share, const sparse::CodedVisits& visits) {
+bool pays(Index rows, Index columns, unsigned values, double share, const CodedVisits& visits) {
   std::mt19937_64 random(11);
   std::vector<std::uint32_t> outer, last;
   std::vector<Index> begins;
@@ -248,10 +248,10 @@ bool pays(Index rows, Index columns, unsigned values, double share, const sparse
 }  // namespace
 
 TEST_CASE("coded columns: codes are used where they are predicted to be faster") {
-  const sparse::CodedVisits nest{.nests = 2, .totals = 2, .weights = 2}, cell{.walks = 2, .counts = 2},
+  const CodedVisits nest{.nests = 2, .totals = 2, .weights = 2}, cell{.walks = 2, .counts = 2},
       decoded{.walks = 2, .counts = 2, .decoded = 1};
-  CHECK(pays(8000, 29, 250, 0.72, nest));         // few columns, few zeros, as Airline78
-  CHECK_FALSE(pays(2000, 400, 250, 0.4, nest));   // a table of 400 columns for few rows, and zeros, as Mnist8m
+  CHECK(pays(8000, 29, 250, 0.72, nest));        // few columns, few zeros, as Airline78
+  CHECK_FALSE(pays(2000, 400, 250, 0.4, nest));  // a table of 400 columns for few rows, and zeros, as Mnist8m
   CHECK(pays(2000, 400, 250, 0.4, cell));
   CHECK(pays(8000, 100, 250, 0.05, cell));
   CHECK_FALSE(pays(8000, 100, 250, 0.05, decoded));  // all zeros are decoded
