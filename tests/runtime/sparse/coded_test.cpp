@@ -224,7 +224,7 @@ TEST_CASE("coded columns: weights of rows are added per value, and infinite ones
 
 namespace {
 
-/// Whether a matrix with this share of nonzero elements, of so many distinct values per column, is coded.
+/// True if a matrix with this share of nonzero elements and number of distinct values per column is coded.
 bool pays(Index rows, Index columns, unsigned values, double share, const CodedVisits& visits) {
   std::mt19937_64 random(11);
   std::vector<std::uint32_t> outer, last;

@@ -7,8 +7,8 @@
 #include "runtime/plan/value/imposed.h"
 #include "tests/unit/plan/counting.h"
 
-// Operations follow an imposed plan: its maps of blocks where tiles are given, its kept copies, and what is counted if
-// they cannot.
+// Operations follow an imposed plan: maps of blocks where tiles are given, kept copies, and the count of operations
+// that cannot follow.
 
 using namespace tdsl::plan;
 using tdsl::tests::count;
