@@ -123,6 +123,10 @@ class ProgramEmitter {
   /// `, {512, 256}` for an annotated tensor.
   std::string tile(const std::vector<Extent>& tile) { return tile.empty() ? "" : ", {" + extents(tile) + "}"; }
   std::string tile(ValueId v) { return tile(program_.info(v).tile); }
+  static std::string visits(const CodedVisits& v) {
+    return fmt::format("{{.walks = {}, .nests = {}, .counts = {}, .totals = {}, .weights = {}, .decoded = {}}}",
+                       v.walks, v.nests, v.counts, v.totals, v.weights, v.decoded);
+  }
 
   [[nodiscard]] std::string source_comment(SourceRange range) const {
     std::string file = range.file < program_.files.size() ? program_.files[range.file] : program_.name;
@@ -190,8 +194,9 @@ class ProgramEmitter {
           const std::string_view method = stored.is_coded()        ? "coded_input"
                                           : stored.is_compressed() ? "stored_input"
                                                                    : "input";
-          body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
-                     string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
+          body_.line("{} = session.{}<{}>({}, {}, {}{}, {}{});", defined(i.target), method, type(i.target),
+                     string_literal(i.name), shape(i.target), stored.is_coded() ? visits(i.visits) + ", " : "", i.site,
+                     line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {},
         [&](const ChainStep& c) { chain(s, c); }, [&](const RoutineStep& r) { routine(s, r); }, [](const LoopStep&) {},

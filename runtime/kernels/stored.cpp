@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -15,13 +16,15 @@ namespace {
 /// Blocks of fewer bytes are not coded.
 constexpr Index kCodedFrom = Index{1} << 14;
 
-/// Passes the block of a tile to the sink, with coded columns if that takes at most half the bytes; otherwise false.
+/// Passes the block of a tile to the sink, with coded columns if that takes at most half the bytes and no more time;
+/// otherwise false.
 template <class T>
-[[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, Index plain_bytes) {
+[[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, const sparse::CodedVisits& visits,
+                             Index plain_bytes) {
   if constexpr (!std::is_same_v<T, bool>) {
     if (plain_bytes < kCodedFrom) return false;
     const sparse::Coder<T> coder(elements, plain_bytes / 2);
-    if (coder.head().bytes == 0) return false;
+    if (coder.head().bytes == 0 || !coder.pays(visits)) return false;
     sink.holds(elements.count());
     coder.write(sink.begin(coder.head().bytes));
     return true;
@@ -41,14 +44,15 @@ std::vector<sparse::Part> stored_parts(const TaskArgs& t, int k) {
 }
 
 template <class T>
-void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements, bool coded) {
+void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements,
+               const std::optional<sparse::CodedVisits>& coded) {
   static constexpr auto kListed = [] {
     std::array<sparse::Level, plan::kMaxRank> levels{};
     levels.fill(sparse::Level::kCompressed);
     return levels;
   }();
   const sparse::BlockHead head = sparse::head_of(elements, std::span(kListed).first(elements.extents.size()));
-  if (head.bytes == 0 || (coded && put_coded(sink, elements, head.bytes))) return;
+  if (head.bytes == 0 || (coded && put_coded(sink, elements, *coded, head.bytes))) return;
   sink.holds(elements.count());
   sparse::write_block(head, elements, sink.begin(head.bytes));
 }

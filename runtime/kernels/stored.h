@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/kernels/product/row_panels.h"
 #include "runtime/kernels/task.h"
 #include "runtime/sparse/accumulator.h"
+#include "runtime/sparse/coded_visits.h"
 #include "runtime/sparse/joint.h"
 #include "runtime/sparse/joint_levels.h"
 #include "runtime/sparse/output.h"
@@ -83,7 +85,8 @@ template <class T>
 /// Passes the block of a tile to the sink; no block if it has no elements. Its contents determine whether its rows are
 /// compressed and, if they may be, its columns coded.
 template <class T>
-void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements, bool coded = false);
+void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements,
+               const std::optional<sparse::CodedVisits>& coded = std::nullopt);
 
 /// Builds the block of an output tile from its elements in subscript order. Zeros are omitted. The thread keeps the
 /// element buffer for its next tile.
@@ -106,7 +109,9 @@ class StoredTile {
     return elements_.put_many(most, f);
   }
   /// Completes the block. Call once.
-  void finish(bool coded = false) { put_block(sink_, elements_.entries(), coded); }
+  void finish(const std::optional<sparse::CodedVisits>& coded = std::nullopt) {
+    put_block(sink_, elements_.entries(), coded);
+  }
 
  private:
   [[nodiscard]] static sparse::Output<T>& of_thread(std::size_t k);

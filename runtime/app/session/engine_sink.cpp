@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "runtime/app/run/fitting_start.h"
@@ -155,6 +156,19 @@ Kernel without_parts(const plan::Op& op, Kernel kernel) {
 
 }  // namespace
 
+/// Loads a file of entries, or a tensor in compressed blocks.
+Kernel EngineSink::load_kernel(const plan::PlannedOp& planned) {
+  const plan::Op& op = planned.op;
+  const plan::TensorDesc& output = op.outputs.front();
+  const std::optional<sparse::CodedVisits> coded = setup_.inputs.coded_visits(op.name);
+  if (const TensorReader* const reader = setup_.inputs.dense(op.name))
+    return stored_panels_kernel(*reader, *element_type_named(output.element.name), coded);
+  auto entries =
+      std::make_shared<const TileEntries>(engine_, setup_.world.rank(), plan::distribution_of(op, planned.plan, output),
+                                          setup_.inputs.take_entries(op.name));
+  return output.sized() ? stored_tile_kernel(std::move(entries), coded) : dense_tile_kernel(std::move(entries));
+}
+
 void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
                         const std::vector<plan::TensorId>& last_names) {
   const plan::Op& op = planned->op;
@@ -186,12 +200,9 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
     parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
   if (op.op_class == plan::OpClass::kContraction) {
     kernel = contraction_kernel(description, type(), epilogue);
-  } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
-    const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
-    auto entries =
-        std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
-    kernel = op.outputs.front().sized() ? stored_tile_kernel(std::move(entries), setup_.inputs.is_coded(op.name))
-                                        : dense_tile_kernel(std::move(entries));
+  } else if (op.op_class == plan::OpClass::kLoad &&
+             (op.outputs.front().sized() || setup_.inputs.dense(op.name) == nullptr)) {
+    kernel = load_kernel(*planned);
   } else {
     kernel = without_parts(op, std::move(kernel));
   }

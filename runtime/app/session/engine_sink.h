@@ -131,6 +131,7 @@ class EngineSink : public record::PlanningSink {
   void write_entries();
   void note_places(const plan::PlannedSegment& segment) const;
   void submit(const std::shared_ptr<const plan::PlannedOp>& op, const std::vector<plan::TensorId>& last_names);
+  [[nodiscard]] Kernel load_kernel(const plan::PlannedOp& planned);
   void trace_planning();
   void foresee(const plan::PlannedSegment& segment);
   void check_window() const;

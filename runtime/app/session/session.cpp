@@ -286,19 +286,18 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }
 
+void Session::code_columns(std::string_view input, const sparse::CodedVisits& visits) {
+  impl_->setup.inputs.code_columns(std::string(input), visits);
+}
+
 TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,
-                                          bool coded, int site, int line, std::initializer_list<Index> tile) {
+                                          int site, int line, std::initializer_list<Index> tile) {
   const std::string name(text);
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_stored_size(name, type, shape, line);
-  if (coded) inputs.code_columns(name);
-  // EngineSink uses a different kernel for files of entries.
-  if (const TensorReader* const reader = inputs.dense(name))
-    impl_->keep(stored_panels_kernel(*reader, type, coded));
-  else
-    impl_->keep(nullptr);
+  impl_->keep(nullptr);  // EngineSink makes the kernel
   return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()),
                                      std::vector<Index>(tile), {site, line});
 }

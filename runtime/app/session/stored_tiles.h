@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/space/index.h"
+#include "runtime/sparse/coded_visits.h"
 
 // Converts inputs to compressed blocks tile by tile; no buffer is as large as the tensor.
 
@@ -100,11 +102,13 @@ class Panels {
 };
 
 /// Sorts the tile's entries by subscripts, adds duplicates in file order, and drops zeros. `coded`: columns may be
-/// coded.
-[[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries, bool coded);
+/// coded, for these visits.
+[[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries,
+                                        std::optional<sparse::CodedVisits> coded);
 
 /// Reads the tile of a dense file in panels of rows. The reader must outlive the kernel.
-[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type, bool coded);
+[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type,
+                                          std::optional<sparse::CodedVisits> coded);
 
 // Tiles of `sprandom`: a task draws the chunks that overlap its rows (runtime/kernels/sparse_random.h).
 
