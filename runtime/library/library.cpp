@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,10 +45,10 @@ class CalledRun final : public ProgramRun {
     check_files();
     inputs_.emplace(world_, info_, options_,
                     [this](const std::string& name, const std::string& path, ElementType type) {
-                      std::unique_ptr<const TensorReader> array = arrays_.reader(name);
+                      std::optional<InputFile> array = arrays_.input(name);
                       if (!array) return open_input(name, path, type);
-                      array->require_widening(type, name);
-                      return InputFile(std::move(array));
+                      array->require_type(type, name);
+                      return std::move(*array);
                     });
     RunSetup all = setup();
     all.arrays = &arrays_;
@@ -108,6 +109,7 @@ class Library {
   const tdsl_array* layout(std::span<const tdsl_array> inputs, const std::string& name);
   void close();
   [[nodiscard]] void* take(int output);
+  void fill(int output, const tdsl_sparse& to);
 
   /// Runs an action, converting exceptions to error codes.
   template <class Action>
@@ -233,9 +235,20 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   const std::vector<Array>& results = arrays_->outputs();
   found_.reserve(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].ours)
+    if (results[k].sparse) {
+      give_counts(results[k], *arrays_->entries(k), outputs[k]);
+    } else if (results[k].ours) {
       found_.emplace_back(outputs[k].name, results[k].type, results[k].shape, results[k].boxes).give(outputs[k]);
+    }
   }
+}
+
+void Library::fill(int output, const tdsl_sparse& to) {
+  const auto number = static_cast<std::size_t>(output);
+  if (!arrays_ || output < 0 || arrays_->entries(number) == nullptr)
+    throw RunError("output " + std::to_string(output) + " of the last run is no sparse matrix, or has been given",
+                   ExitCode::kUsage);
+  arrays_->fill(number, to);
 }
 
 void* Library::take(int output) {
@@ -298,6 +311,11 @@ int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl
   return handle->guarded([&] {
     handle->run({inputs, static_cast<std::size_t>(input_count)}, {outputs, static_cast<std::size_t>(output_count)});
   });
+}
+
+int fill_from_library(Library* handle, int output, const tdsl_sparse* to) {
+  const std::scoped_lock lock(call_mutex());
+  return handle->guarded([&] { handle->fill(output, *to); });
 }
 
 void* take_from_library(Library* handle, int output) {

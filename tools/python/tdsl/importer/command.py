@@ -2,11 +2,11 @@
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from ..toolchain import compiler
 from . import examples, survey, verification
 from .errors import TranslationError, UsageError
 from .source import Script
@@ -38,14 +38,6 @@ def parsed(arguments):
     parser.add_argument("--list", action="store_true", help="rate every function of the file")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
     return parser.parse_args(arguments)
-
-
-def compiler():
-    """The tdslc that runs this, that of the same prefix, or that in PATH."""
-    if os.environ.get("TDSLC"):
-        return os.environ["TDSLC"]
-    prefix = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5, "bin", "tdslc"))
-    return prefix if os.access(prefix, os.X_OK) else shutil.which("tdslc") or "tdslc"
 
 
 def example_arguments(script, name, options):
@@ -133,7 +125,7 @@ def imported(options):
         translation = Translator(script, function, given).translate()
     except TranslationError as error:
         report.record["errors"] = [place.record(path) for place in error.places]
-        print(json.dumps(report.record, indent=2) if options.json else str(error), file=sys.stdout if options.json else sys.stderr)
+        print(json.dumps(report.record, indent=2) if options.json else error.text(), file=sys.stdout if options.json else sys.stderr)
         return 1
     tdslc = compiler()
     text = verification.laid_out(tdslc, program_text(script, function, translation, version_of(tdslc)))
