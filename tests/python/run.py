@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ RANDOM = np.random.default_rng(1)
 
 
 class Absent(Exception):
-    """What a test needs is not installed: the reason of a SKIP line."""
+    """A package that a test needs is missing: the reason of a SKIP line."""
 
 
 def raises(kind, text, action):
@@ -171,6 +172,19 @@ def test_cache():
     shown = [subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": f"{HERE}:{MODULE}"}, capture_output=True, text=True) for _ in range(2)]
     assert shown[1].stdout.strip().endswith("[]"), shown[1].stdout + shown[1].stderr
     return f"first call of a second process: {1000 * float(shown[1].stdout.split()[0]):.0f} ms"
+
+
+def test_interrupt():
+    """Ctrl-C ends a run, and the program goes on."""
+    text = "param steps: i64;\ninput A: f64[n, n];\nvar X = A;\nfor t in 0..steps { X = 0.5 * (X @ A); }\noutput X;\n"
+    a = np.eye(200)
+    with tdsl.compile(source=text) as program:
+        program(A=a, steps=1)
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        raises(KeyboardInterrupt, "", lambda: program(A=a, steps=10**9))
+        timer.join()
+        assert np.array_equal(program(A=a, steps=2).X, a / 4)
 
 
 def _failing(work):

@@ -108,6 +108,11 @@ int @NAME@_layout(@NAME@_handle *handle, const tdsl_array *inputs, int input_cou
    an even share of its rows, good until the next call. */
 int @NAME@_run(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, tdsl_array *outputs, int output_count);
 
+/* `asked` is called about ten times a second by the thread that calls @NAME@_run, between the program's tasks. )"
+                                R"(Another value than 0 ends the run on
+   all ranks, with TDSL_FAILED. NULL: it is not called. */
+int @NAME@_stop_when(@NAME@_handle *handle, int (*asked)(void));
+
 /* Of the last run: writes output number `output`, which was requested as a sparse matrix (TDSL_SPARSE), to the lists )"
                                 R"(of `to`, once: `run` has given their lengths. */
 int @NAME@_fill(@NAME@_handle *handle, int output, const tdsl_sparse *to);

@@ -20,7 +20,7 @@ if typing.TYPE_CHECKING:
     from .program import Program as Program
     from .program import Results as Results
 
-# Loaded at first use: `python3 -m tdsl.importer` says what is missing where NumPy is not installed.
+# Loaded at first use: without NumPy, `python3 -m tdsl.importer` still gives its own message.
 _HOMES = {"cache": "cache", "compile": "compiled", "jit": "function", "Function": "function", "Box": "program", "Program": "program", "Results": "program",
           **dict.fromkeys(("Error", "TranslationError", "CompileError", "ArgumentError", "RunError", "OutOfMemory", "Different"), "errors")}
 

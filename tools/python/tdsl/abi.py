@@ -27,6 +27,7 @@ class CSparse(ctypes.Structure):
                 ("values", ctypes.c_void_p), ("rows", ctypes.c_int64), ("cols", ctypes.c_int64), ("count", ctypes.c_int64)]
 
 
+ASKED = ctypes.CFUNCTYPE(ctypes.c_int)
 _Arrays = ctypes.POINTER(CArray)
 _Words = ctypes.POINTER(ctypes.c_char_p)
 _FUNCTIONS: typing.Dict[str, typing.List[typing.Any]] = {
@@ -34,6 +35,7 @@ _FUNCTIONS: typing.Dict[str, typing.List[typing.Any]] = {
     "params": [ctypes.c_void_p, _Words, ctypes.c_int],
     "layout": [ctypes.c_void_p, _Arrays, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_Arrays)],
     "run": [ctypes.c_void_p, _Arrays, ctypes.c_int, _Arrays, ctypes.c_int],
+    "stop_when": [ctypes.c_void_p, ASKED],
     "fill": [ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(CSparse)],
     "take": [ctypes.c_void_p, ctypes.c_int],
     "rank": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)],

@@ -90,7 +90,7 @@ Layout = typing.Tuple[typing.Any, ...]
 
 
 def layout_of(name: str, type_: int, boxes: typing.Sequence[Box]) -> Layout:
-    """What the C description of an array depends on, besides addresses."""
+    """The key of an array's C description, which has all but addresses."""
     if len(boxes) == 1 and type(boxes[0].array) is np.ndarray:
         box = boxes[0]
         return name, type_, ((box.lo, box.shape, box.array.shape, box.array.strides),)
@@ -140,18 +140,19 @@ class Description:
     def point_to(self, boxes: typing.Iterable[Box]) -> typing.Any:
         """Fills in the addresses of these boxes, in order; returns what must live during the call."""
         keep: typing.List[typing.Any] = []
-        ctypes.memmove(self.arrays, self._blank, ctypes.sizeof(self.arrays))
         for c_box, box in zip(self._boxes, boxes):
             array = box.array
             keep.append(array)
-            if type(array) is np.ndarray:
-                c_box.data = array.__array_interface__["data"][0]
-            elif is_sparse(array):
+            if is_sparse(array):
                 keep.append(rows := _rows(array))
                 c_box.data = ctypes.addressof(rows)
             else:
                 c_box.data = array.ctypes.data
         return keep
+
+    def reset(self) -> None:
+        """Makes outputs that an earlier call has described into requests again."""
+        ctypes.memmove(self.arrays, self._blank, ctypes.sizeof(self.arrays))
 
 
 def _rows(matrix: typing.Any) -> abi.CSparse:

@@ -1,4 +1,4 @@
-"""Compiled programs on disk: a folder per program, named by what it depends on, in `$XDG_CACHE_HOME/tdsl/jit` (`~/.cache/tdsl/jit`)."""
+"""Compiled programs on disk: a folder per program, named by a hash, in `$XDG_CACHE_HOME/tdsl/jit` (`~/.cache/tdsl/jit`)."""
 import contextlib
 import fcntl
 import json

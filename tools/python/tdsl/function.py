@@ -154,7 +154,7 @@ class Function:
         return max((verification.difference(name, np.asarray(got), np.asarray(want), rtol, least) for name, got, want in pairs), default=0.0)
 
     def explain(self, *args: typing.Any, ranks: int = 1, memory: typing.Optional[str] = None, **kwargs: typing.Any) -> explained.Plan:
-        """The plan of this call on so many ranks; nothing is computed."""
+        """The plan of this call on `ranks` ranks, without running it."""
         arguments = self._bound(args, kwargs)
         key = tuple([_kind(value) for value in arguments.values()])
         light = {name: translation.example(value) for name, value in arguments.items()}
@@ -164,7 +164,7 @@ class Function:
 
 
 def _kind(value: typing.Any) -> typing.Any:
-    """What a translation depends on, besides extents."""
+    """The part of an argument that selects variants: its type and rank."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     return type(value)

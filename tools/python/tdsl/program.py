@@ -85,6 +85,27 @@ def _value_text(value: typing.Any) -> str:
     return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
+class _Interrupts:
+    """Lets Ctrl-C end a run in the main thread: Python calls signal handlers where the generator goes on, inside of `try`."""
+
+    def __init__(self) -> None:
+        self.caught: typing.List[BaseException] = []
+        self.asked = abi.ASKED(_answers(self.caught).__next__)
+
+
+def _answers(caught: typing.List[BaseException]) -> typing.Iterator[int]:
+    answer = 0
+    while True:
+        try:
+            yield answer
+            answer = 0
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # whatever a signal handler raises
+            caught.append(error)
+            answer = 1
+
+
 class Program:
     """A program, ready to be called. `communicator`: of mpi4py, whose ranks run it together. Keywords of inputs are files that stand for arrays, keywords
     of params their values for all calls; others are options of the command line, such as `threads=4` and `memory="4GiB"`."""
@@ -101,10 +122,12 @@ class Program:
 
             address = MPI._addressof(communicator)
         self._params: typing.List[str] = []  # as words, of the last call
+        self._interrupts = _Interrupts()
         self._kept: typing.Dict[typing.Any, typing.Tuple[Description, Description]] = {}
         code = self._call["open"](address, *abi.c_words(self.library.words(options)), ctypes.byref(self._handle))
         self._close = weakref.finalize(self, self._call["close"], self._handle)
         self._check(code)
+        self._call["stop_when"](self._handle, self._interrupts.asked)
         ranks = ctypes.c_int()
         self.rank: int = self._call["rank"](self._handle, ctypes.byref(ranks))
         self.ranks = ranks.value
@@ -135,6 +158,8 @@ class Program:
         self.close()
 
     def _check(self, code: int) -> None:
+        if self._interrupts.caught:
+            raise self._interrupts.caught.pop()
         if code:
             raise of_call(code, self._call["message"](self._handle).decode(errors="replace"))
 
@@ -202,6 +227,7 @@ class Program:
             read = [box.array for boxes in given.values() for box in boxes if not is_sparse(box.array)]
             targets = {name: [] if value is None else self._target_boxes(name, value, read, later) for name, value in wanted.items()}
         described, results = self._descriptions(given, targets)
+        results.reset()
         keep = (described.point_to([box for boxes in given.values() for box in boxes]), results.point_to([box for boxes in targets.values() for box in boxes]))
         self._check(self._call["run"](self._handle, described.arrays, described.count, results.arrays, results.count))
         del keep

@@ -77,7 +77,7 @@ def _place(script: typing.Any, function: typing.Any, reason: str) -> typing.Any:
 
 
 def _key(function: typing.Any, examples: typing.Sequence[typing.Mapping[str, typing.Any]]) -> str:
-    """What a translation depends on besides the values of the module's names."""
+    """A hash of all that a translation depends on, except the values of the module's names."""
     key = hashlib.sha256()
     for text in (toolchain.stamp(toolchain.compiler()), _importer_stamp(), np.__version__, function.__name__, _source(function)):
         key.update(f"{len(text)} {text}".encode())

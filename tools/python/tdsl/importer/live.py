@@ -13,7 +13,7 @@ class _Names:
 
 
 class LiveScript(Script):
-    """`used`: texts of the names and attributes of the module that were looked up, and what they mean."""
+    """`used`: names and attributes of the module that were looked up, as text, with their values."""
 
     def __init__(self, function):
         code = function.__code__
