@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_jit():
         other(array, steps)
         assert np.allclose(array, wanted, rtol=1e-13)
     assert [variant.translated.text.count("[steps, steps]") for variant in next(iter(other._variants.values()))] == [1, 0, 0]
-    plan = smooth.explain(np.empty((4000, 5000)), 9, ranks=4, memory="1MiB")
+    plan = smooth.explain(np.empty((4000, 5000)), 9, ranks=4, memory="4KiB")
     assert not plan.fits and plan["ranks"] == 4 and smooth.explain(a, 9, ranks=2).fits
     # A constant of the module.
     functions.FACTOR = 0.5
@@ -307,7 +308,8 @@ def main():
                 print(f"SKIP python/{name} {reason}", flush=True)
             except Exception as error:
                 failed = True
-                print(f"FAIL python/{name}\n    {type(error).__name__}: {error}", flush=True)
+                line = traceback.extract_tb(error.__traceback__)[-1]
+                print(f"FAIL python/{name}\n    {type(error).__name__}: {error}\n    {line.filename}:{line.lineno}: {line.line}", flush=True)
         if options.long:
             cost_of_calls()
     sys.exit(failed)

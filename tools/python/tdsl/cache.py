@@ -79,9 +79,11 @@ def write(key: str, record: typing.Dict[str, typing.Any]) -> None:
 def _locked(path: str) -> typing.Iterator[None]:
     with open(path, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    with contextlib.suppress(OSError):
-        os.unlink(path)  # another process that waits for it finds the entry
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)  # another process that waits for it finds the entry
 
 
 def trim(keep: str) -> None:
