@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 
 if typing.TYPE_CHECKING:
     from . import cache as cache
+    from .arguments import Box as Box
     from .compiled import compile as compile
     from .errors import ArgumentError as ArgumentError
     from .errors import CompileError as CompileError
@@ -16,12 +17,11 @@ if typing.TYPE_CHECKING:
     from .errors import TranslationError as TranslationError
     from .function import Function as Function
     from .function import jit as jit
-    from .program import Box as Box
     from .program import Program as Program
     from .program import Results as Results
 
 # Loaded at first use: without NumPy, `python3 -m tdsl.importer` still gives its own message.
-_HOMES = {"cache": "cache", "compile": "compiled", "jit": "function", "Function": "function", "Box": "program", "Program": "program", "Results": "program",
+_HOMES = {"cache": "cache", "compile": "compiled", "jit": "function", "Function": "function", "Box": "arguments", "Program": "program", "Results": "program",
           **dict.fromkeys(("Error", "TranslationError", "CompileError", "ArgumentError", "RunError", "OutOfMemory", "Different"), "errors")}
 
 __all__ = ["ArgumentError", "Box", "CompileError", "Different", "Error", "Function", "OutOfMemory", "Program", "Results", "RunError", "TranslationError",

@@ -180,8 +180,9 @@ def jit(function: typing.Any = None, *, fallback: bool = False, **options: typin
     """A decorator for NumPy functions. A call is translated per element types and ranks of its arguments (docs/import.md has the subset), compiled and
     cached; sizes stay free. `fallback`: what is not translated runs in Python, with a warning that names the line. Further keywords are options of the
     command line, such as `threads=4`. A call raises TranslationError, CompileError, ArgumentError, RunError, OutOfMemory."""
-    if function is None:
-        return lambda inner: jit(inner, fallback=fallback, **options)
-    if not isinstance(function, types.FunctionType):
-        raise TypeError(f"a function is expected, not {type(function).__name__}")
-    return Function(function, fallback, options)
+    def decorated(inner: typing.Any) -> Function:
+        if not isinstance(inner, types.FunctionType):
+            raise TypeError(f"a function is expected, not {type(inner).__name__}")
+        return Function(inner, fallback, options)
+
+    return decorated if function is None else decorated(function)
