@@ -56,8 +56,7 @@ def translated(function: typing.Any, examples: typing.Sequence[typing.Mapping[st
     if made.lost:
         place = _place(script, function, f"the array of `{made.lost[0]}` is changed, and the name given to other arrays, too")
         raise TranslationError(script.path, [place], script.lines)
-    shapes = {parameter: [(extent.number, extent.terms) for extent in extents] for parameter, extents in made.shapes.items()}
-    result = Translated(made.text, made.options, made.results, made.several, made.updated, shapes, made.notes)
+    result = Translated(made.text, made.options, made.results, made.several, made.updated, made.shapes, made.notes)
     cache.write(key, {**dataclasses.asdict(result), "used": {name: _fingerprint(thing) for name, thing in script.used.items()}})
     return result
 

@@ -22,7 +22,7 @@ _MOST_ROUNDS = 60
 class Translation:
     """`text`: statements without layout. `options`: parameter -> the program's param or input. `results`: names of the outputs of the returned values;
     `updated`: output -> parameter whose array the function changes, `lost`: parameters whose changed arrays no output holds. `notes`, `assumed`: lines of the report.
-    `shapes`: parameter -> extents of its array. `several`: the function returns a tuple."""
+    `shapes`: parameter -> extents of its array, each a number and multiples of names. `several`: the function returns a tuple."""
     text: str
     options: dict
     results: list
@@ -154,7 +154,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         if arrays[0].ndim > 8:
             raise Place(self.function, "import-argument", f"`{name}` has more than 8 dimensions")
         shape = tuple(dimensions.extent([a.shape[d] for a in arrays], f"{name}.shape[{d}]") for d in range(arrays[0].ndim))
-        self.shapes[name] = shape
+        self.shapes[name] = [(extent.number, extent.terms) for extent in shape]
         self.emit(f"input {option}: {type_}[{', '.join(extent.code() for extent in shape)}];")
         storage = self.new_storage()
         self.argument_storages |= storage
