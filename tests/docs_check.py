@@ -159,7 +159,8 @@ def words_unknown_to_editors():
     builtins = (ROOT / "frontend/lower/builtins.cpp").read_text()
     words |= set(re.findall(r'\{"(\w+)", ', builtins))
     missing = []
-    for path in ("tools/editors/vim/syntax/tdsl.vim", "tools/editors/vscode/syntaxes/tdsl.tmLanguage.json", "tests/fuzz/frontend.dict"):
+    for path in ("tools/editors/vim/syntax/tdsl.vim", "tools/editors/vscode/syntaxes/tdsl.tmLanguage.json", "tools/python/tdsl/pygments.py",
+                 "tests/fuzz/frontend.dict"):
         known = set(re.findall(r"\w+", (ROOT / path).read_text().replace("\\b", " ")))
         missing += [f"{path}: {word}" for word in sorted(words - known)]
     return missing

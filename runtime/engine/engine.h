@@ -62,6 +62,8 @@ struct EngineOptions {
   std::function<void(const RunError&)> report;
   /// Rank 0 calls it once after `report`, when actions of expect_notes are no longer called.
   std::function<void()> ended;
+  /// Asked by the program's thread between tasks, ten times a second: true ends the run on all ranks. Empty: never.
+  std::function<bool()> stop;
 };
 
 /// Statistics of one site (recording place) on this rank.

@@ -43,6 +43,18 @@ void Engine::State::work() {
   }
 }
 
+/// Throws if the caller ends the run. Called and returns with the lock held.
+void Engine::State::ask_to_stop(Lock& lock) {
+  constexpr double kSeconds = 0.1;
+  const double time = context.now();
+  if (time - workers.asked_to_stop < kSeconds) return;
+  workers.asked_to_stop = time;
+  lock.unlock();
+  const bool stops = context.options.stop();
+  lock.lock();
+  if (stops) throw RunError("the caller has ended the run");
+}
+
 /// One thread of an idle rank polls, the others sleep. Called and returns with the lock held.
 void Engine::State::idle(Lock& lock) {
   if ((context.single() && !polls.includes_disk) || workers.polling || failure.failed()) {

@@ -88,7 +88,7 @@ typename AccumulatedTile<T>::Accumulators& AccumulatedTile<T>::accumulators(std:
 }
 
 #define TDSL_INSTANTIATE(enumerator, T, ...)                               \
-  template void put_block(BlockSink&, const sparse::RowEntries<T>&, bool); \
+  template void put_block(BlockSink&, const sparse::RowEntries<T>&, const std::optional<sparse::CodedVisits>&); \
   template class StoredTile<T>;                                            \
   template class AccumulatedTile<T>;
 TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)

@@ -42,7 +42,8 @@ namespace {
 std::string described(const std::vector<Array>& arrays, bool with_boxes) {
   std::ostringstream text;
   for (const Array& array : arrays) {
-    text << array.name << ' ' << (array.ours ? "?" : element_name(array.type)) << ' ' << array.shape.size();
+    text << array.name << ' ' << (array.ours ? "?" : element_name(array.type)) << (array.sparse ? " sparse " : " ")
+         << array.shape.size();
     for (const std::int64_t extent : array.shape) text << ' ' << extent;
     text << '\n';
     if (!with_boxes) continue;
@@ -155,7 +156,8 @@ Arrays::Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outpu
       inputs_{std::move(inputs), {}},
       outputs_{std::move(outputs), {}},
       staged_(inputs_.mine.size()),
-      memory_(outputs_.mine.size()) {
+      memory_(outputs_.mine.size()),
+      entries_(outputs_.mine.size()) {
   compare(world, inputs_, std::move(mistake));
   compare(world, outputs_, "");
   for (std::size_t k = 0; k < inputs_.mine.size(); ++k) {

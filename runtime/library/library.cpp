@@ -1,9 +1,11 @@
 #include "runtime/library/library.h"
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,8 +32,9 @@ void keep_for_good(std::unique_ptr<T> owned) {
 class CalledRun final : public ProgramRun {
  public:
   CalledRun(World& world, const Environment& environment, const ProgramInfo& info,
-            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays)
-      : ProgramRun(world, environment, info, program, 0), arrays_(arrays) {
+            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays,
+            std::function<bool()> stop)
+      : ProgramRun(world, environment, info, program, 0), arrays_(arrays), stop_(std::move(stop)) {
     options_ = std::move(options);
     options_.quiet = true;
   }
@@ -45,15 +48,16 @@ class CalledRun final : public ProgramRun {
     check_files();
     inputs_.emplace(world_, info_, options_,
                     [this](const std::string& name, const std::string& path, ElementType type) {
-                      std::unique_ptr<const TensorReader> array = arrays_.reader(name);
+                      std::optional<InputFile> array = arrays_.input(name);
                       if (!array) return open_input(name, path, type);
-                      array->require_widening(type, name);
-                      return InputFile(std::move(array));
+                      array->require_type(type, name);
+                      return std::move(*array);
                     });
     RunSetup all = setup();
     all.arrays = &arrays_;
     all.engine_options.report = nullptr;
     all.engine_options.ended = nullptr;
+    all.engine_options.stop = std::move(stop_);
     execution_ = std::make_unique<Execution>(std::move(all));
     execution_->setup.plan_inputs.alike = report_cores(execution_->setup.plan_inputs.threads);
     survey(*execution_);
@@ -76,6 +80,7 @@ class CalledRun final : public ProgramRun {
 
  private:
   Arrays& arrays_;
+  std::function<bool()> stop_;
   std::unique_ptr<Execution> execution_;
   bool failed_alike_ = false;
 };
@@ -110,6 +115,11 @@ class Library {
   const tdsl_array* layout(std::span<const tdsl_array> inputs, const std::string& name);
   void close();
   [[nodiscard]] void* take(int output);
+  void fill(int output, const tdsl_sparse& to);
+  void stop_when(int (*asked)()) {
+    stop_ = nullptr;
+    if (asked != nullptr) stop_ = [asked] { return asked() != 0; };
+  }
 
   /// Runs an action, converting exceptions to error codes.
   template <class Action>
@@ -158,6 +168,7 @@ class Library {
   std::unique_ptr<World> world_;    ///< null after a failed run
   std::unique_ptr<Arrays> arrays_;  ///< of the previous run
   std::unique_ptr<CalledRun> run_;
+  std::function<bool()> stop_;
   DescribedArray layout_;
   std::vector<DescribedArray> found_;
   int rank_ = 0;
@@ -226,7 +237,7 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   found_.clear();
   run_.reset();
   arrays_ = described(inputs, outputs, true);
-  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_);
+  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_, stop_);
   run_->prepare(false);
   running_ = true;
   run_->compute();
@@ -235,9 +246,20 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   const std::vector<Array>& results = arrays_->outputs();
   found_.reserve(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].ours)
+    if (results[k].sparse) {
+      give_counts(results[k], *arrays_->entries(k), outputs[k]);
+    } else if (results[k].ours) {
       found_.emplace_back(outputs[k].name, results[k].type, results[k].shape, results[k].boxes).give(outputs[k]);
+    }
   }
+}
+
+void Library::fill(int output, const tdsl_sparse& to) {
+  const auto number = static_cast<std::size_t>(output);
+  if (!arrays_ || output < 0 || arrays_->entries(number) == nullptr)
+    throw RunError("output " + std::to_string(output) + " of the last run is no sparse matrix, or has been given",
+                   ExitCode::kUsage);
+  arrays_->fill(number, to);
 }
 
 void* Library::take(int output) {
@@ -248,7 +270,7 @@ void* Library::take(int output) {
 const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std::string& name) {
   const std::vector<tdsl_array> outputs = all_outputs(info_);
   const std::unique_ptr<Arrays> arrays = described(inputs, outputs, false);
-  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays);
+  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays, stop_);
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);
@@ -300,6 +322,17 @@ int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl
   return handle->guarded([&] {
     handle->run({inputs, static_cast<std::size_t>(input_count)}, {outputs, static_cast<std::size_t>(output_count)});
   });
+}
+
+int stop_library_when(Library* handle, int (*asked)()) {
+  const std::scoped_lock lock(call_mutex());
+  handle->stop_when(asked);
+  return TDSL_GOOD;
+}
+
+int fill_from_library(Library* handle, int output, const tdsl_sparse* to) {
+  const std::scoped_lock lock(call_mutex());
+  return handle->guarded([&] { handle->fill(output, *to); });
 }
 
 void* take_from_library(Library* handle, int output) {

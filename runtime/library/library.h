@@ -25,6 +25,11 @@ int library_layout(Library* handle, const tdsl_array* inputs, int input_count, c
 /// An output without boxes (null) is allocated by the library: this rank's share of its rows, valid until the next call
 /// unless taken.
 int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl_array* outputs, int output_count);
+/// `asked` is called about ten times a second by the thread of run_library, between tasks; nonzero ends the run with
+/// TDSL_FAILED. Null: never.
+int stop_library_when(Library* handle, int (*asked)());
+/// Writes output number `output` of the last run, requested as a sparse matrix, to the lists of `to`, once.
+int fill_from_library(Library* handle, int output, const tdsl_sparse* to);
 /// Transfers ownership of the memory of output number `output` of the last run; the caller frees it with free(). Null
 /// if there is none.
 void* take_from_library(Library* handle, int output);
@@ -58,6 +63,12 @@ int close_library(Library* handle);
   }                                                                                                             \
   TDSL_EXPORTED void* NAME##_take(tdsl::rt::Library* handle, int output) {                                      \
     return tdsl::rt::take_from_library(handle, output);                                                         \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_stop_when(tdsl::rt::Library* handle, int (*asked)()) {                               \
+    return tdsl::rt::stop_library_when(handle, asked);                                                          \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_fill(tdsl::rt::Library* handle, int output, const tdsl_sparse* to) {                 \
+    return tdsl::rt::fill_from_library(handle, output, to);                                                     \
   }                                                                                                             \
   TDSL_EXPORTED int NAME##_rank(const tdsl::rt::Library* handle, int* ranks) {                                  \
     return tdsl::rt::rank_in_library(handle, ranks);                                                            \

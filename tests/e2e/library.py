@@ -76,6 +76,7 @@ class Callers:
                 self.build("product")
                 if any(t in tests for t in ("python", "mpi4py")):
                     self.build("kinds")
+                    self.build("scatter")
                     self.command("grep", "-F", "input S: f64[n, sparse m]", self.work / "kinds.h")
                     self.command("grep", "-F", "param steps: i64, --steps VALUE of kinds_open or kinds_params", self.work / "kinds.h")
                 if any(t.startswith("c") for t in tests):

@@ -109,6 +109,15 @@ int @NAME@_layout(@NAME@_handle *handle, const tdsl_array *inputs, int input_cou
    an even share of its rows, good until the next call. */
 int @NAME@_run(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, tdsl_array *outputs, int output_count);
 
+/* `asked` is called about ten times a second by the thread that calls @NAME@_run, between the program's tasks. )"
+                                R"(Another value than 0 ends the run on
+   all ranks, with TDSL_FAILED. NULL: it is not called. */
+int @NAME@_stop_when(@NAME@_handle *handle, int (*asked)(void));
+
+/* Of the last run: writes output number `output`, which was requested as a sparse matrix (TDSL_SPARSE), to the lists )"
+                                R"(of `to`, once: `run` has given their lengths. */
+int @NAME@_fill(@NAME@_handle *handle, int output, const tdsl_sparse *to);
+
 /* Of the last run: the memory that the library has made for output number `output`, from now on the caller's, )"
                                 R"(to be freed with free(). */
 void *@NAME@_take(@NAME@_handle *handle, int output);
@@ -136,6 +145,11 @@ std::string python_items(const std::vector<rt::TensorDeclaration>& tensors) {
   return "{" + text + "}";
 }
 
+/// A string of Python.
+std::string python_text(const std::string& text) {
+  return "\"" + replaced(replaced(text, "\\", "\\\\"), "\"", "\\\"") + "\"";
+}
+
 std::string python_params(const rt::ProgramDeclaration& d) {
   std::string text;
   for (const rt::ParamDeclaration& p : d.params)
@@ -156,7 +170,8 @@ std::string class_name(const std::string& name) {
     upper = false;
   }
   // Names already used by the module or by Python.
-  for (const char* taken : {"", "Box", "Error", "None", "True", "False"}) {
+  for (const char* taken :
+       {"", "ArgumentError", "Box", "Error", "OutOfMemory", "Results", "RunError", "None", "True", "False"}) {
     if (result == taken) return result + "Program";
   }
   return result;
@@ -204,6 +219,7 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   bridge = replaced(std::move(bridge), "@DECLARED@\n", listed(declaration, "    ", [](const std::string& param) {
                       return fmt::format("the keyword {} of the program or of a call", param);
                     }));
+  bridge = replaced(std::move(bridge), "@PYTHON@", python_text(toolchain.prefix + "/share/tdsl/python"));
   bridge = replaced(std::move(bridge), "{\"INPUTS\": \"\"}", python_items(declaration.inputs));
   bridge = replaced(std::move(bridge), "{\"OUTPUTS\": \"\"}", python_items(declaration.outputs));
   codegen::write_text(module, replaced(std::move(bridge), "{\"PARAMS\": \"\"}", python_params(declaration)));

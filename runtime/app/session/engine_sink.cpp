@@ -207,7 +207,9 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
     kernel = without_parts(op, std::move(kernel));
   }
   Engine::Lend lend;
-  if (op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr && setup_.arrays->has_input(op.name)) {
+  const bool dense_array = op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr &&
+                           setup_.arrays->has_input(op.name) && setup_.inputs.dense(op.name) != nullptr;
+  if (dense_array) {
     setup_.arrays->fetch(engine_, op.name, plan::distribution_of(op, planned->plan, op.outputs.front()));
     // Kernels of sparse inputs write to their blocks, so these cannot borrow memory.
     if (!setup_.info.is_sparse(op.name)) lend = setup_.arrays->lender(setup_.store, op.name);
@@ -293,8 +295,16 @@ Kernel EngineSink::open_array(std::string_view name, const record::TensorState& 
   if (dry_run()) return nullptr;
   const std::string output(name);
   const SourceLine place = setup_.info.at(line);
-  std::shared_ptr<TensorWriter> writer =
-      at_line(place, [&] { return setup_.arrays->writer(output, value.type, value.desc.shape); });
+  std::shared_ptr<TensorWriter> writer;
+  std::shared_ptr<EntryOutput> entries;
+  at_line(place, [&] {
+    entries = setup_.arrays->entry_output(output, value.type, value.desc.shape);
+    if (!entries) writer = setup_.arrays->writer(output, value.type, value.desc.shape);
+  });
+  if (entries) {
+    entry_outputs_.push_back(entries);
+    return [entries](const TaskArgs& args) { entries->collect(args); };
+  }
   if (!writer) return nullptr;
   return writing_kernel(std::move(writer), value.type, place);
 }
@@ -307,8 +317,9 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
         place.line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); },
         [](const std::string& token) { return EntryWriter::open(token); });
     if (!writer) return nullptr;
-    const auto output = std::make_shared<EntryOutput>(std::move(writer));
+    const auto output = std::make_shared<EntryFileOutput>(std::move(writer));
     entry_files_.push_back(output);
+    entry_outputs_.push_back(output);
     return [output](const TaskArgs& args) { output->collect(args); };
   }
   std::shared_ptr<TensorWriter> writer = open_together(
@@ -442,10 +453,10 @@ void EngineSink::finish() {
   complete();
   if (dry_run()) return;
   if (setup_.arrays != nullptr) setup_.arrays->deliver(engine_);
-  for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
+  for (const auto& output : entry_outputs_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
   // Ranks that finish early wait for those still sorting: all ranks stay in the engine, which exchanges signs of life,
   // until all can leave.
-  if (!entry_files_.empty()) complete();
+  if (!entry_outputs_.empty()) complete();
   TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
   TDSL_CHECK(setup_.store.live_buffers() == 0,
              std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");

@@ -151,7 +151,8 @@ class EngineSink : public record::PlanningSink {
     int site = 0;
   };
   std::vector<Output> files_;
-  std::vector<std::shared_ptr<EntryOutput>> entry_files_;
+  std::vector<std::shared_ptr<EntryFileOutput>> entry_files_;
+  std::vector<std::shared_ptr<EntryOutput>> entry_outputs_;  ///< those and the caller's
   std::optional<Replayed> replayed_;
   std::unordered_set<int> surveyed_;  ///< sites
   plan::Index unsurveyed_ = 0;

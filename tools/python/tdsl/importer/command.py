@@ -2,11 +2,11 @@
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from ..toolchain import compiler
 from . import examples, survey, verification
 from .errors import TranslationError, UsageError
 from .options import DESCRIPTION, EPILOG, add_options
@@ -23,14 +23,6 @@ def parsed(arguments):
     parser = _Parser(prog="tdslc import", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     return parser.parse_args(arguments)
-
-
-def compiler():
-    """The tdslc that runs this, that of the same prefix, or that in PATH."""
-    if os.environ.get("TDSLC"):
-        return os.environ["TDSLC"]
-    prefix = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5, "bin", "tdslc"))
-    return prefix if os.access(prefix, os.X_OK) else shutil.which("tdslc") or "tdslc"
 
 
 def example_arguments(script, name, options):
@@ -118,7 +110,7 @@ def imported(options):
         translation = Translator(script, function, given).translate()
     except TranslationError as error:
         report.record["errors"] = [place.record(path) for place in error.places]
-        print(json.dumps(report.record, indent=2) if options.json else str(error), file=sys.stdout if options.json else sys.stderr)
+        print(json.dumps(report.record, indent=2) if options.json else error.text(), file=sys.stdout if options.json else sys.stderr)
         return 1
     tdslc = compiler()
     text = verification.laid_out(tdslc, program_text(script, function, translation, version_of(tdslc)))
