@@ -87,9 +87,9 @@ typename AccumulatedTile<T>::Accumulators& AccumulatedTile<T>::accumulators(std:
   return all[k];
 }
 
-#define TDSL_INSTANTIATE(enumerator, T, ...)                               \
+#define TDSL_INSTANTIATE(enumerator, T, ...)                                                                    \
   template void put_block(BlockSink&, const sparse::RowEntries<T>&, const std::optional<sparse::CodedVisits>&); \
-  template class StoredTile<T>;                                            \
+  template class StoredTile<T>;                                                                                 \
   template class AccumulatedTile<T>;
 TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
 #undef TDSL_INSTANTIATE
