@@ -1,4 +1,4 @@
-#include "tools/tdslc/overheads.h"
+#include "tools/tdslc/setup/overheads.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tools/tdslc/installation.h"
+#include "tools/tdslc/setup/installation.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -22,9 +22,9 @@
 #include "tools/build/process.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/installation.h"
 #include "tools/tdslc/launcher.h"
-#include "tools/tdslc/overheads.h"
+#include "tools/tdslc/setup/installation.h"
+#include "tools/tdslc/setup/overheads.h"
 #include "tools/tdslc/submit/site_file.h"
 
 namespace tdsl::tools {
