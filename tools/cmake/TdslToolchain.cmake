@@ -87,7 +87,8 @@ function(tdsl_write_toolchain)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime DESTINATION share/tdsl FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.c")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/tdslc/project DESTINATION share/tdsl)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/stdlib ${PROJECT_SOURCE_DIR}/samples DESTINATION share/tdsl)
-  install(FILES ${PROJECT_SOURCE_DIR}/runtime/library/abi.h ${PROJECT_SOURCE_DIR}/runtime/library/bridge.py DESTINATION share/tdsl/library)
+  install(FILES ${PROJECT_SOURCE_DIR}/runtime/library/abi.h ${PROJECT_SOURCE_DIR}/runtime/library/bridge.py
+                ${PROJECT_SOURCE_DIR}/runtime/library/bridge.f90 DESTINATION share/tdsl/library)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/python DESTINATION share/tdsl FILES_MATCHING PATTERN "*.py")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/templates ${PROJECT_SOURCE_DIR}/tools/editors DESTINATION share/tdsl
           PATTERN "README.md" EXCLUDE)

@@ -64,6 +64,7 @@ Examples:
   tdslc build ridge.tdsl                                 writes ./ridge
   tdslc build ridge.tdsl -o /tmp/ridge --native          for this machine's CPU only
   tdslc build ridge.tdsl --library -o lib/               writes lib/libridge.so, lib/ridge.h and lib/ridge.py
+  tdslc build ridge.tdsl --library --fortran -o lib/     also lib/ridge_tdsl.f90
   mpirun -n 4 /tmp/ridge --X x.npy --y y.npy             how to run it)"},
     {Command::kSubmit, "submit", "Build a program, size a batch job for it and submit it to Slurm",
      R"(
@@ -336,9 +337,12 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
     app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
   }
-  if (command == Command::kBuild)
-    app.add_flag("--library", line.library,
-                 "A shared library with a C header and a Python module, for programs that call this one");
+  if (command == Command::kBuild) {
+    CLI::Option* const library =
+        app.add_flag("--library", line.library,
+                     "A shared library with a C header and a Python module, for programs that call this one");
+    app.add_flag("--fortran", line.fortran, "With --library: also a Fortran module, NAME_tdsl.f90")->needs(library);
+  }
   if (command == Command::kEmit) {
     app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
     app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")

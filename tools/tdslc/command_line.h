@@ -57,6 +57,7 @@ struct CommandLine {
   bool no_cache = false;
   bool oversubscribe = false;  ///< run, verify: allows any number of ranks per core
   bool library = false;        ///< build: a library instead of an executable
+  bool fortran = false;        ///< build --library: also a Fortran module
   int level = 2;
   std::vector<std::string> disabled_passes;
   std::string fusion;                 ///< empty: cost-based
