@@ -109,7 +109,7 @@ class Library {
  public:
   Library(const ProgramInfo& info, void (*program)(Session&)) : info_(info), program_(program) {}
 
-  void open(const void* communicator, std::vector<std::string> options);
+  void open(const void* communicator, bool of_fortran, std::vector<std::string> options);
   void set_params(const std::vector<std::string>& words);
   void run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs);
   const tdsl_array* layout(std::span<const tdsl_array> inputs, const std::string& name);
@@ -178,8 +178,8 @@ class Library {
   std::string message_, failure_;
 };
 
-void Library::open(const void* communicator, std::vector<std::string> options) {
-  caller_ = std::make_unique<CallerRanks>(communicator, prepared_environment());
+void Library::open(const void* communicator, bool of_fortran, std::vector<std::string> options) {
+  caller_ = std::make_unique<CallerRanks>(communicator, of_fortran, prepared_environment());
   world_ = caller_->make_world();
   rank_ = world_->rank();
   ranks_ = world_->size();
@@ -294,13 +294,13 @@ void Library::close() {
   world_.reset();
 }
 
-int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator,
+int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, bool of_fortran,
                  const char* const* options, int option_count, Library** handle) {
   const std::scoped_lock lock(call_mutex());
   *handle = new (std::nothrow) Library(info(), program);
   if (*handle == nullptr) return TDSL_FAILED;
   Library& library = **handle;
-  const int code = library.guarded([&] { library.open(communicator, {options, options + option_count}); });
+  const int code = library.guarded([&] { library.open(communicator, of_fortran, {options, options + option_count}); });
   if (code != TDSL_GOOD) library.refuse();
   return code;
 }

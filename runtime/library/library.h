@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/app/run/program_info.h"
 #include "runtime/library/abi.h"
 
@@ -14,7 +16,8 @@ class Library;
 /// All functions return TDSL_GOOD or an error code. `open` returns a handle unless memory is exhausted, so that the
 /// error message can be queried. Calls into a library are serialised. With several ranks, all make the same calls in
 /// the same order.
-int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator,
+/// `communicator`: the address of an MPI_Comm, or, if `of_fortran`, of Fortran's integer handle; or null.
+int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, bool of_fortran,
                  const char* const* options, int option_count, Library** handle);
 /// Sets params for subsequent calls, as words of the command line; unmentioned params keep the values of `open`.
 int set_library_params(Library* handle, const char* const* options, int option_count);
@@ -44,11 +47,17 @@ int close_library(Library* handle);
 
 /// Defines the C functions of the library NAME; replaces `main`.
 #define TDSL_LIBRARY(NAME)                                                                                      \
+  static const tdsl::rt::ProgramInfo& called_program() {                                                        \
+    static const tdsl::rt::ProgramInfo info = program_info();                                                   \
+    return info;                                                                                                \
+  }                                                                                                             \
   TDSL_EXPORTED int NAME##_open(const void* communicator, const char* const* options, int option_count,         \
                                 tdsl::rt::Library** handle) {                                                   \
-    static const tdsl::rt::ProgramInfo info = program_info();                                                   \
-    return tdsl::rt::open_library([]() -> const tdsl::rt::ProgramInfo& { return info; }, program, communicator, \
-                                  options, option_count, handle);                                               \
+    return tdsl::rt::open_library(called_program, program, communicator, false, options, option_count, handle); \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_open_fortran(const std::int32_t* communicator, const char* const* options,           \
+                                        int option_count, tdsl::rt::Library** handle) {                         \
+    return tdsl::rt::open_library(called_program, program, communicator, true, options, option_count, handle);  \
   }                                                                                                             \
   TDSL_EXPORTED int NAME##_params(tdsl::rt::Library* handle, const char* const* options, int option_count) {    \
     return tdsl::rt::set_library_params(handle, options, option_count);                                         \

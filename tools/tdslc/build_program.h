@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "tools/build/compile.h"
 #include "tools/tdslc/build_times.h"
@@ -18,7 +19,11 @@ namespace tdsl::tools {
                                                        const Front& front, const codegen::OperationProgram& operations,
                                                        std::function<void()> before = {}, BuildTimes* times = nullptr);
 
-/// `build --library`: writes the library, its header and its Python module next to each other.
+/// `build --library`: writes the library, its header, its Python module and, with --fortran, its Fortran module next to
+/// each other.
 void build_library(const CommandLine& line, const codegen::Toolchain& toolchain);
+
+/// `text` with `by` in place of every `what`.
+[[nodiscard]] std::string replaced(std::string text, const std::string& what, const std::string& by);
 
 }  // namespace tdsl::tools

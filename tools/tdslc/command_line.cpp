@@ -65,6 +65,7 @@ Examples:
   tdslc build ridge.tdsl                                 writes ./ridge
   tdslc build ridge.tdsl -o /tmp/ridge --native          for this machine's CPU only
   tdslc build ridge.tdsl --library -o lib/               writes lib/libridge.so, lib/ridge.h and lib/ridge.py
+  tdslc build ridge.tdsl --library --fortran -o lib/     also lib/ridge_tdsl.f90
   mpirun -n 4 /tmp/ridge --X x.npy --y y.npy             how to run it)"},
     {Command::kSubmit, "submit", "Build a program, size a batch job for it and submit it to Slurm",
      R"(
@@ -347,8 +348,10 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
         ->type_name("N");
   }
   if (command == Command::kBuild) {
-    app.add_flag("--library", line.library,
-                 "A shared library with a C header and a Python module, for programs that call this one");
+    CLI::Option* const library =
+        app.add_flag("--library", line.library,
+                     "A shared library with a C header and a Python module, for programs that call this one");
+    app.add_flag("--fortran", line.fortran, "With --library: also a Fortran module, NAME_tdsl.f90")->needs(library);
     app.add_option("--depfile", line.depfile, "Write the files that the program consists of, as a rule of make")
         ->type_name("FILE");
     app.add_flag("--time-passes{text}", line.time_build, "Time of every part of the build; =json: as JSON")

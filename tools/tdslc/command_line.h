@@ -61,6 +61,7 @@ struct CommandLine {
   bool oversubscribe = false;  ///< run, verify: allows any number of ranks per core
   bool library = false;        ///< build: a library instead of an executable
   std::string depfile;         ///< build: the files that it was compiled from, as a rule of make
+  bool fortran = false;        ///< build --library: also a Fortran module
   int level = 2;
   std::vector<std::string> disabled_passes;
   std::string fusion;                 ///< empty: cost-based

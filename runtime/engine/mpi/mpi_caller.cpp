@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -50,6 +52,14 @@ bool caller_has_mpi(const Environment& environment) {
   return true;
 }
 
+MpiHandle communicator_of(const void* communicator, bool of_fortran) {
+  if (communicator == nullptr) return mpi().world;
+  if (!of_fortran) return mpi().comm_of(communicator);
+  std::int32_t number = 0;
+  std::memcpy(&number, communicator, sizeof number);
+  return mpi().comm_f2c(number);
+}
+
 }  // namespace
 
 bool mpi_is_over() {
@@ -61,7 +71,7 @@ struct CallerRanks::Communicator {
   MpiHandle all = 0;
 };
 
-CallerRanks::CallerRanks(const void* communicator, const Environment& environment)
+CallerRanks::CallerRanks(const void* communicator, bool of_fortran, const Environment& environment)
     : pretended_(environment.ranks_per_node) {
   if (!caller_has_mpi(environment)) {
     if (communicator != nullptr)
@@ -73,7 +83,7 @@ CallerRanks::CallerRanks(const void* communicator, const Environment& environmen
     if (launch == Launch::kSingle) return;
     start_mpi(environment);
   }
-  const MpiHandle all = communicator == nullptr ? mpi().world : mpi().comm_of(communicator);
+  const MpiHandle all = communicator_of(communicator, of_fortran);
   if (all == mpi().comm_null) throw RunError("the communicator is MPI_COMM_NULL", ExitCode::kUsage);
   int between = 0;
   check_mpi(mpi().comm_test_inter(all, &between), "MPI_Comm_test_inter");
