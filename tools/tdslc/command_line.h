@@ -21,6 +21,7 @@ enum class Command : std::uint8_t {
   kVerify,
   kSubmit,
   kReport,
+  kPlot,
   kImport,
   kNew
 };
@@ -86,10 +87,13 @@ struct CommandLine {
   std::optional<std::int64_t> ranks_per_node;
 
   JobOptions job;
-  bool check_site = false;  ///< doctor: checks the profile for jobs
-  std::string source;       ///< report: the program's source file
-  std::string spill;        ///< doctor: folder for measuring the disk
-  std::string hosts;        ///< doctor: two hosts, separated by a comma
+  bool check_site = false;   ///< doctor: checks the profile for jobs
+  std::string source;        ///< report: the program's source file
+  std::string slice;         ///< plot: `[:, :, 3]`
+  std::string against;       ///< plot: the file subtracted
+  bool logarithmic = false;  ///< plot
+  std::string spill;         ///< doctor: folder for measuring the disk
+  std::string hosts;         ///< doctor: two hosts, separated by a comma
 
   // output format
   bool json = false;
