@@ -27,8 +27,9 @@ for t in 0..steps {
   u[1:n-1, :] = 0.5 * u[1:n-1, :] + 0.25 * (A[0:n-2, :] + A[2:n, :]);
 }
 let S = sprandom(n, m, 0.01);
-let kinds[i, j] = i32(mod(i * j, 7));
-let cube[i, j, k] = u[i, j] * f64(k + 1) where k in 0..3;
+let kinds[i, j] = i32(mod(i * j, 7)) + i32(u[i, j] > 1e9);
+let scales = iota(3);
+let cube[i, j, k] = u[i, j] * f64(scales[k] + 1);
 output line = sum(u, 1) / f64(m);
 output small = u[0:5, 0:4];
 output field = u;
@@ -221,7 +222,7 @@ class Pictures:
             result = self.run_program(1, "messages", *option)
             require(result.code in (1, 2) and words in result.err and len(result.err.splitlines()) == 1 and result.out == "", f"{option}: {result}")
         outside = self.run_program(1, "messages", "--picture", "cube[:, :, 3]=u.png")
-        require(outside.code == 2 and re.match(r"kinds.tdsl:16: .*subscript 3 is outside of dimension 2, which has 3 elements", outside.err), str(outside))
+        require(outside.code == 2 and re.match(r"kinds.tdsl:17: .*subscript 3 is outside of dimension 2, which has 3 elements", outside.err), str(outside))
         dry = self.run_program(1, "messages", "--picture", "field=dry.png", "--dry-run")
         require(dry.code == 0 and not (self.work / "messages" / "dry.png").exists(), str(dry))
         for words, said in ((["none.npy"], "none.npy"), (["A.npy", "[:, x]"], "is not a slice"), (["A.npy", "1, 2"], "shows 0"), (["A.npy", "-o", "A.npy"], "A.npy")):
