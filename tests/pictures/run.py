@@ -30,7 +30,7 @@ let S = sprandom(n, m, 0.01);
 let kinds[i, j] = i32(mod(i * j, 7)) + i32(u[i, j] > 1e9);
 let scales = iota(3);
 let cube[i, j, k] = u[i, j] * f64(scales[k] + 1);
-output line = sum(u, 1) / f64(m);
+output line = sum(u, axis=1) / f64(m);
 output small = u[0:5, 0:4];
 output field = u;
 output flags = u > 0.5;
