@@ -209,6 +209,7 @@ void refuse_options(const AppOptions& options) {
   refuse(options.trace_file.has_value(), "trace");
   refuse(options.profile, "profile");
   refuse(options.progress, "progress");
+  refuse(!options.pictures.empty(), "picture");
 }
 
 void require_instructions(World& world) {

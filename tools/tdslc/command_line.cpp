@@ -146,6 +146,15 @@ Examples:
   tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy --stats stats.json --trace trace.json
   tdslc report stats.json trace.json -o run.html
   tdslc report stats.json --source product.tdsl -o run.html      without a timeline, with the program's text)"},
+    {Command::kPlot, "plot", "Draw an array of a file",
+     R"(
+Any file that programs read or write. One or two dimensions are shown: a line with its range, or colours; sparse )"
+     R"(files as
+the number of elements per pixel. Prints a summary, and draws on the terminal or, with -o, into a file.
+Examples:
+  tdslc plot u.npy
+  tdslc plot fields.h5:/velocity '[:, :, 3]' -o velocity.svg
+  tdslc plot u.npy --against reference.npy --log         where they differ, and by how much)"},
     {Command::kImport, "import", "Translate a NumPy function to a program, and compare both", ""},
     {Command::kNew, "new", "Make a folder with a program to start from", R"(
 NAME.tdsl, make_inputs.tdsl, Makefile, CMakeLists.txt, .vscode/ and a README with the commands.
@@ -317,6 +326,18 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_option("-o,--output", line.output, "The page")->type_name("FILE.html")->required();
     app.add_option("--source", line.source, "The program (default: where it was when it was built, if it is there)")
         ->type_name("PROG.tdsl");
+    return;
+  }
+  if (command == Command::kPlot) {
+    app.add_option("file", line.program, "The file, with a dataset or column where its format has them")
+        ->type_name("FILE")
+        ->required();
+    app.add_option("slice", line.slice, "The dimensions to show as `:`, subscripts of the others: '[:, :, 3]'")
+        ->type_name("SLICE");
+    app.add_option("-o,--output", line.output, "The picture")->type_name("FILE.png|FILE.svg");
+    app.add_option("--against", line.against, "Draw the difference to this file, and print where it is largest")
+        ->type_name("FILE");
+    app.add_flag("--log", line.logarithmic, "Logarithms of magnitudes");
     return;
   }
   if (command != Command::kDoctor) {

@@ -21,6 +21,7 @@ enum class Command : std::uint8_t {
   kVerify,
   kSubmit,
   kReport,
+  kPlot,
   kImport,
   kNew,
   kMpi,
@@ -96,6 +97,9 @@ struct CommandLine {
   JobOptions job;
   bool check_site = false;             ///< doctor: checks the profile for jobs
   std::string source;                  ///< report: the program's source file
+  std::string slice;                   ///< plot: `[:, :, 3]`
+  std::string against;                 ///< plot: the file subtracted
+  bool logarithmic = false;            ///< plot
   std::string spill;                   ///< doctor: folder for measuring the disk
   std::string hosts;                   ///< doctor: two hosts, separated by a comma
   bool build_shim = false;             ///< mpi: makes a shim

@@ -24,6 +24,8 @@ namespace tdsl::tools {
 [[nodiscard]] int verify(const CommandLine& line);
 /// Writes an HTML page about a run.
 [[nodiscard]] int report(const CommandLine& line);
+/// Draws an array of a file.
+[[nodiscard]] int plot(const CommandLine& line);
 /// Lists the pass pipeline, and prints the results of passes on a program.
 [[nodiscard]] int passes(const CommandLine& line);
 /// Formats files in place.

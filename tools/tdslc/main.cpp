@@ -42,6 +42,7 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kCompare: return tdsl::tools::compare(line);
     case Command::kVerify: return tdsl::tools::verify(line);
     case Command::kReport: return tdsl::tools::report(line);
+    case Command::kPlot: return tdsl::tools::plot(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
     case Command::kLanguageServer: return tdsl::tools::language_server();
     case Command::kImport: return tdsl::tools::import_function(line);

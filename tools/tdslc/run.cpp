@@ -18,8 +18,8 @@
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/explain/relations_plan.h"
-#include "tools/tdslc/launcher.h"
-#include "tools/tdslc/rank_signs.h"
+#include "tools/tdslc/setup/launcher.h"
+#include "tools/tdslc/setup/rank_signs.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {

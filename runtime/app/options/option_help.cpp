@@ -68,7 +68,8 @@ std::string examples(const ProgramDeclaration& program) {
 
 std::string_view value_name(OptionValue value) {
   switch (value) {
-    case OptionValue::kFlag: return "";
+    case OptionValue::kFlag:
+    case OptionValue::kProgress: return "";
     case OptionValue::kDuration: return "TIME";
     case OptionValue::kFile: return "FILE";
     case OptionValue::kDirectory: return "DIR";
@@ -80,6 +81,7 @@ std::string_view value_name(OptionValue value) {
     case OptionValue::kAssignment: return "NAME=VALUE";
     case OptionValue::kPlacement: return "NAME=LAYOUT";
     case OptionValue::kNumbers: return "KIND[,KIND]";
+    case OptionValue::kPicture: return "NAME[=FILE]";
     case OptionValue::kName: return "NAME";
   }
   return "";

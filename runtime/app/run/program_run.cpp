@@ -143,6 +143,7 @@ int ProgramRun::run() {
       thread_trace->add({TraceKind::kSave, trace_->trace().at(saving), world_.now() - saving});
     phases_.write = watch_.lap();
     if (kChecksCounts && !options_.dry_run) compare_counts(sink);
+    draw_pictures(sink);
     print_profile(sink);
     write_statistics(sink);
     write_trace(sink);
@@ -189,7 +190,10 @@ std::unique_ptr<Watch> ProgramRun::watch(Execution& execution) {
   options.memory_bytes = execution.setup.engine_options.memory_bytes;
   options.progress = options_.progress && world_.rank() == 0 ? &progress_ : nullptr;
   if (trace_) options.trace = &trace_->trace().of_watch();
-  options.iteration = [&control = execution.control] { return control.iteration(); };
+  options.json = options_.progress_json;
+  options.iteration = [&control = execution.control] {
+    return WatchOptions::Iteration{control.iteration(), control.last_iteration()};
+  };
   return std::make_unique<Watch>(execution.sink.engine(), std::move(options));
 }
 

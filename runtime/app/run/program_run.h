@@ -112,6 +112,7 @@ class ProgramRun {
 
   // End. Collective; rank 0 writes and prints. Throws RunError if a file cannot be written.
   void write_statistics(const EngineSink& sink);
+  void draw_pictures(EngineSink& sink);
   void print_profile(const EngineSink& sink);
   void write_trace(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);

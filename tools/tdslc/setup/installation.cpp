@@ -16,7 +16,7 @@
 #include "tools/build/toolchain.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/job/text.h"
-#include "tools/tdslc/launcher.h"
+#include "tools/tdslc/setup/launcher.h"
 
 namespace tdsl::tools {
 

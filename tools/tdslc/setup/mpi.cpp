@@ -16,7 +16,7 @@
 #include "tools/build/work_folder.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/launcher.h"
+#include "tools/tdslc/setup/launcher.h"
 
 namespace tdsl::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/tdslc/rank_signs.h"
+#include "tools/tdslc/setup/rank_signs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

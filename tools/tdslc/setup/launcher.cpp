@@ -1,4 +1,4 @@
-#include "tools/tdslc/launcher.h"
+#include "tools/tdslc/setup/launcher.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
