@@ -22,8 +22,8 @@
 #include "tools/build/process.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/setup/launcher.h"
 #include "tools/tdslc/setup/installation.h"
+#include "tools/tdslc/setup/launcher.h"
 #include "tools/tdslc/setup/overheads.h"
 #include "tools/tdslc/submit/site_file.h"
 
