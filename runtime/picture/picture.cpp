@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
 
 #include "runtime/base/number_format.h"
@@ -25,12 +26,13 @@ std::string elements_per_pixel(const Pixels& pixels) {
   return pixels.rows() == 1 ? across : along(pixels.rows(), pixels.height()) + " x " + across;
 }
 
-std::string range_text(const Pixels& pixels, const PictureLook& look) {
+std::string range_text(const Pixels& pixels) {
   const ShownElements& shown = pixels.shown();
   if (shown.least > shown.most) return pixels.source().stored && shown.nonzero == 0 ? "" : "no finite element";
-  const PictureScale scale(pixels, look);
   const bool whole = is_integer(pixels.source().type);
-  const auto text = [&](double x) { return whole ? std::to_string(static_cast<long long>(x)) : format_scalar(x); };
+  const auto text = [&](double x) {
+    return whole && std::fabs(x) < 0x1p62 ? std::to_string(static_cast<std::int64_t>(x)) : format_scalar(x);
+  };
   return text(shown.least) + " to " + text(shown.most);
 }
 
@@ -61,7 +63,7 @@ std::string caption_of(const Pixels& pixels, const PictureLook& look) {
     if (source.type == ElementType::kBool) add(std::to_string(shown.nonzero) + " of " + all + " true");
     if (source.type != ElementType::kBool && source.stored)
       add(std::to_string(shown.nonzero) + " of " + all + " elements stored");
-    if (source.type != ElementType::kBool) add(range_text(pixels, look));
+    if (source.type != ElementType::kBool) add(range_text(pixels));
     if (shown.nan > 0) add(std::to_string(shown.nan) + " nan");
     if (shown.infinite > 0) add(std::to_string(shown.infinite) + " infinite");
     add(pixel_text(pixels, look));

@@ -42,7 +42,7 @@ SPARSE_FORMS = {
         "jacobi": "let r[i] = v[i] / A[i, i];", "above": "let r[i]: f64[n - 1] = A[i, i + 1] for i in 0..n - 1;", "across": "let r[i] = A[i, n - 1 - i] for i in 0..n;",
         "shifted_product": "let r = (A + eye(n)) @ v;", "maximum": "let r = max(A, axis=1);", "argmax": "let r[i] = argmax[j](A[i, j]);", "argmin": "let r[j] = argmin[i](A[i, j]);"},
     2: {"normalised": "let r[i, j] = A[i, j] / sqrt(A[i, i] * A[j, j]);", "eye": "let r = eye(n) + A;", "diag_less": "let r = diag(v) - A;", "less_diag": "let r = A - k * diag(v);",
-        "triangle": "let r = tril(A) + eye(n);", "laplacian": "let r = laplacian(A);", "scaled_columns": "let r = A @ diag(v);", "scaled_rows": "let r = diag(v) @ A;",
+        "triangle": "let r = tril(A) + eye(n);", "laplacian": "let r = graph_laplacian(A);", "scaled_columns": "let r = A @ diag(v);", "scaled_rows": "let r = diag(v) @ A;",
         "quotient": "let r[i, j] = A[i, j] / v[i];"}}
 # Selections by index vectors, with results in r.
 SELECTED_FORMS = {"both": "let r[i, j] = A[p[i], q[j]];", "rows": "let r[i, j] = A[p[i], j];", "columns": "let r[i, j] = A[i, q[j]];", "alike": "let r[i, j] = A[p[i], p[j]];",

@@ -96,8 +96,7 @@ def against_hand(options, scratch, name):
 def build_times(options, scratch, sample):
     """Seconds of `tdslc build`, the C++ compiler included, of a sample, and with imports that it does not use."""
     text = (ROOT / "samples" / f"{sample}.tdsl").read_text()
-    # `graph` and `calculus` both have a laplacian.
-    names = [file.stem for file in sorted((ROOT / "stdlib").glob("*.tdsl")) if file.stem != "graph" and f"import std.{file.stem};" not in text]
+    names = [file.stem for file in sorted((ROOT / "stdlib").glob("*.tdsl")) if f"import std.{file.stem};" not in text]
     imports = "".join(f"import std.{name};\n" for name in names)
 
     def form(name, added):

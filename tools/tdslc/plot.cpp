@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -193,7 +194,11 @@ void subtract(const Extents& lo, const Extents& hi, const A* one, const B* other
   const std::vector<std::int64_t> strides = strides_of(lo, hi);
   for (std::size_t k = 0; k < count; ++k) {
     const auto a = static_cast<double>(one[k]), b = static_cast<double>(other[k]);
-    to[k] = a == b || (std::isnan(a) && std::isnan(b)) ? 0 : a - b;
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+      to[k] = static_cast<double>(static_cast<__int128>(one[k]) - other[k]);
+    } else {
+      to[k] = a == b || (std::isnan(a) && std::isnan(b)) ? 0 : a - b;
+    }
     const double size = std::isnan(to[k]) ? std::numeric_limits<double>::infinity() : std::fabs(to[k]);
     if (size <= largest.difference) continue;
     largest = {size, lo, a, b};
