@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,8 @@ void write_all(int descriptor, const std::string& text) {
   if (::getppid() != server) ::_exit(1);
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int standard : {0, 1, 2}) ::dup2(nowhere, standard);
+  const rlimit limit{Plans::kLimit.count(), Plans::kLimit.count()};
+  ::setrlimit(RLIMIT_CPU, &limit);
   Json result;
   try {
     result = services.plan(question, text);
@@ -72,12 +75,16 @@ void Plans::start(const OpenText& text) {
   }
   ::close(ends[1]);
   pipe_ = ends[0];
-  due_ = Clock::now() + kLimit;
   if (child_ < 0) cancel();
 }
 
-Plans::Answer Plans::finished(const std::string& message) {
-  Answer answer{uri_, version_, Json::array(), message};
+Plans::Answer Plans::finished() {
+  int status = 0;
+  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {}
+  child_ = -1;
+  const bool stopped = WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU);
+  Answer answer{uri_, version_, Json::array(),
+                stopped ? "planning takes more than 2 s of processor time" : "the plan has no answer"};
   const Json json = Json::parse(output_, nullptr, false);
   if (json.is_object()) {
     answer.lines = json.value("lines", Json::array());
@@ -98,7 +105,7 @@ std::optional<Plans::Answer> Plans::read() {
     } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       return std::nullopt;
     } else {
-      return finished("the plan has no answer");
+      return finished();
     }
   }
 }
@@ -109,14 +116,11 @@ std::optional<Plans::Answer> Plans::step(const OpenText& text) {
     if (Clock::now() >= due_) start(text);
     return std::nullopt;
   }
-  if (auto answer = read()) return answer;
-  if (Clock::now() < due_) return std::nullopt;
-  output_.clear();
-  return finished("planning takes longer than 2 s");
+  return read();
 }
 
 int Plans::wait() const {
-  if (!question_) return -1;
+  if (!question_ || child_ >= 0) return -1;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due_ - Clock::now()).count() + 1;
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }

@@ -12,12 +12,12 @@
 namespace tdsl::lsp {
 
 /// Plans one document at a time, each in a child process, so that a plan can be abandoned at any moment. A document is
-/// planned `kRest` after its last change; a plan that takes longer than `kLimit` is given up.
+/// planned `kRest` after its last change; a plan that takes more processor time than `kLimit` is given up.
 class Plans {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kRest{300};
-  static constexpr std::chrono::milliseconds kLimit{2000};
+  static constexpr std::chrono::seconds kLimit{2};
 
   explicit Plans(const Services& services) : services_(services) {}
   ~Plans() { cancel(); }
@@ -34,7 +34,7 @@ class Plans {
   /// Abandons the current plan and plans this version, once the time comes.
   void request(const Document& document, PlanQuestion question);
   void cancel();
-  /// Starts, reads or gives up; returns an answer that is complete. `text`: open documents.
+  /// Starts or reads; returns an answer that is complete. `text`: open documents.
   [[nodiscard]] std::optional<Answer> step(const OpenText& text);
   /// Milliseconds until `step` has something to do; -1: never.
   [[nodiscard]] int wait() const;
@@ -44,13 +44,13 @@ class Plans {
  private:
   void start(const OpenText& text);
   [[nodiscard]] std::optional<Answer> read();
-  [[nodiscard]] Answer finished(const std::string& message);
+  [[nodiscard]] Answer finished();
 
   const Services& services_;
   std::optional<PlanQuestion> question_;
   std::string uri_;
   std::int64_t version_ = 0;
-  Clock::time_point due_;  ///< of the start, or of the end
+  Clock::time_point due_;  ///< of the start
   pid_t child_ = -1;
   int pipe_ = -1;
   std::string output_;

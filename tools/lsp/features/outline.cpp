@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "frontend/syntax/token.h"
@@ -51,8 +55,15 @@ Json fold(std::uint32_t from, std::uint32_t to, const char* kind) {
   return json;
 }
 
-/// Comments that follow each other line by line.
-void fold_comments(const std::vector<frontend::ast::Comment>& comments, Json& all) {
+/// Comments that follow each other line by line, alone in their lines.
+void fold_comments(const frontend::TokenizedFile& file, Json& all) {
+  std::set<std::uint32_t> used;  // lines with tokens; the last token is the end of the file
+  for (const frontend::Token& token : std::span(file.tokens).first(file.tokens.size() - 1))
+    for (std::uint32_t line = token.range.line; line <= token.range.end_line; ++line) used.insert(line);
+  std::vector<frontend::ast::Comment> comments;
+  std::ranges::copy_if(file.comments, std::back_inserter(comments), [&](const frontend::ast::Comment& comment) {
+    return !used.contains(comment.range.line) && !used.contains(comment.range.end_line);
+  });
   for (std::size_t k = 0; k < comments.size();) {
     std::size_t last = k;
     while (last + 1 < comments.size() && comments[last + 1].range.line == comments[last].range.end_line + 1) ++last;
@@ -101,7 +112,7 @@ Json folding_ranges(const View& view) {
     if (token.range.line > open.back() + 1) all.push_back(fold(open.back(), token.range.line - 1, nullptr));
     open.pop_back();
   }
-  fold_comments(file.comments, all);
+  fold_comments(file, all);
   const auto& imports = view.index().imports;
   std::vector<std::uint32_t> lines;
   for (const frontend::IndexImport& import : imports) {
