@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "runtime/base/base64.h"
 #include "tools/report/columns.h"
 #include "tools/report/page.h"
 #include "tools/report/trace_reader.h"

@@ -241,7 +241,7 @@ TensorHandle Session::record_sum(ElementType type, const Where& where, std::init
 }
 
 void Session::loop(const LoopWhere& where, std::initializer_list<LoopOperand> reads,
-                   std::initializer_list<LoopResult> results, Index flops, Kernel kernel) {
+                   std::initializer_list<LoopResult> results, Index flops, EmittedKernel kernel) {
   plan::OpBuilder op(plan::OpClass::kLoop, where.name, where.site, where.line);
   for (const LoopOperand& read : reads) {
     const std::size_t rank = read.tensor.desc().shape.size();
@@ -253,7 +253,7 @@ void Session::loop(const LoopWhere& where, std::initializer_list<LoopOperand> re
   std::vector<record::LoopOutput> outputs;
   for (const LoopResult& result : results)
     outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
-  impl_->keep(std::move(kernel));
+  impl_->keep(kernel.take());
   std::vector<TensorHandle> tensors = impl_->loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);

@@ -293,7 +293,7 @@ class Session {
   /// A loop as one task, which reads whole tensors. Its results are whole tensors on the rank that runs it. `flops`: an
   /// estimate. Warns like `gathers` about large operands.
   void loop(const LoopWhere& where, std::initializer_list<LoopOperand> reads, std::initializer_list<LoopResult> results,
-            Index flops, Kernel kernel);
+            Index flops, EmittedKernel kernel);
 
   // Effects, in program order.
 
