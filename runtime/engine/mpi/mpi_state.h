@@ -40,6 +40,16 @@ struct WaitHook {
 };
 inline WaitHook while_waiting;
 
+/// Signs of life on their way after the end of a vigil (Note [Vigil]).
+struct Farewells {
+  MpiHandle signs = 0;       ///< communicator
+  std::vector<int> awaited;  ///< ranks whose farewell has not arrived
+};
+inline std::vector<Farewells> farewells;
+/// Receives all farewells, since MPI may end only when no message is left; polls. Returns early at an error of MPI. The
+/// other ranks must end, too.
+void await_farewells();
+
 /// Throws LaunchError if MPI has another number of ranks than the launcher has announced.
 void require_announced_size(const Environment& environment, int size);
 

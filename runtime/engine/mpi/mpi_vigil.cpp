@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kBetweenTries{250};
 /// If a rank's parent and its children both miss it, the parent reports.
 constexpr std::chrono::seconds kDeference{3};
 constexpr int kSign = 0, kFarewell = 1;
+/// Between looks for farewells.
+constexpr std::chrono::microseconds kNap{50};
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -123,11 +125,30 @@ Vigil::~Vigil() {
   s.thread.join();
   const World::Access access = s.world.access();
   while_waiting = {};
-  // Empty messages are sent eagerly. The last ones may never be received, so the communicator exists until MPI ends.
   s.give(kFarewell);
   for (MpiHandle& request : s.sending) {
     if (request != mpi().request_null) mpi().request_free(&request);
   }
+  std::erase_if(s.neighbours, [&s](int rank) { return s.gone.contains(rank); });
+  farewells.push_back({s.signs, std::move(s.neighbours)});
+}
+
+void await_farewells() {
+  for (Farewells& last : farewells) {
+    while (!last.awaited.empty()) {
+      int arrived = 0;
+      tdsl_mpi_status status{};
+      if (mpi().iprobe(last.signs, &arrived, &status) != 0) return;
+      if (arrived == 0) {
+        std::this_thread::sleep_for(kNap);
+        continue;
+      }
+      if (mpi().recv(nullptr, 0, mpi().byte_type, status.source, status.tag, last.signs) != 0) return;
+      if (status.tag == kFarewell) std::erase(last.awaited, status.source);
+    }
+    mpi().comm_free(&last.signs);
+  }
+  farewells.clear();
 }
 
 void Vigil::judge(bool judges) {

@@ -113,6 +113,7 @@ MpiLink::~MpiLink() {
     std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", rank, requests.size());
   }
   for (OutgoingControl& message : outgoing) { mpi().wait(&message.request); }
+  if (owns_mpi) await_farewells();
   if (data != 0) mpi().comm_free(&data);
   if (control != 0) mpi().comm_free(&control);
   if (owns_mpi) { mpi().finalize(); }
