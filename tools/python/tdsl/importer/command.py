@@ -49,7 +49,7 @@ def version_of(tdslc):
 
 def listed(options):
     script = Script(options.function)
-    rated = {name: survey.places(script, function) for name, function in script.functions.items()}
+    rated = {name: survey.places(script, function) for name, function in script.functions.items()} | survey.methods(script)
     if options.json:
         print(json.dumps({name: [place.record(script.path) for place in places] for name, places in rated.items()}, indent=2))
         return 0
@@ -106,27 +106,34 @@ def imported(options):
     given = example_arguments(script, function, options)
     output = options.output or function + ".tdsl"
     report = Report(script, function, output)
+    tdslc = compiler()
     try:
-        translation = Translator(script, function, given).translate()
+        literal = Translator(script, function, given).translate()
+        plain = options.literal or options.verify == "no"
+        shorter = literal if plain else Translator(script, function, given, idioms=True).translate()
     except TranslationError as error:
         report.record["errors"] = [place.record(path) for place in error.places]
         print(json.dumps(report.record, indent=2) if options.json else error.text(), file=sys.stdout if options.json else sys.stderr)
         return 1
-    tdslc = compiler()
-    text = verification.laid_out(tdslc, program_text(script, function, translation, version_of(tdslc)))
-    report.record["notes"] = translation.notes
-    report.record["assumed"] = translation.assumed if len(given) == 1 else []
-    report.record["lines"] = sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.splitlines())
+    version = version_of(tdslc)
+    report.record["assumed"] = literal.assumed if len(given) == 1 else []
+    failure = None
+    for translation in [shorter, literal] if shorter.text != literal.text else [literal]:
+        text = verification.laid_out(tdslc, program_text(script, function, translation, version))
+        report.record["notes"] = translation.notes
+        report.record["lines"] = sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.splitlines())
+        try:
+            if options.verify != "no":
+                verify(report.record, translation, script, function, given, tdslc, text, options)
+            failure = None
+            break
+        except verification.Different as error:
+            failure = str(error)
     if options.json and output == "-":
         report.record["text"] = text
     else:
         written(output, text, script)
-    try:
-        if options.verify != "no":
-            verify(report.record, translation, script, function, given, tdslc, text, options)
-    except verification.Different as error:
-        return report.fail(str(error), options.json)
-    return report.done(options)
+    return report.done(options) if failure is None else report.fail(failure, options.json)
 
 
 def verify(record, translation, script, function, given, tdslc, text, options):

@@ -18,5 +18,6 @@ def add_options(parser):
     parser.add_argument("-o", "--output", metavar="F.tdsl", help="the program (default: FUNCTION.tdsl; - is standard output)")
     parser.add_argument("--verify", choices=("eval", "run", "no"), default="eval", help="compare with NumPy by the evaluator, by an executable, or not")
     parser.add_argument("--rtol", type=float, metavar="X", help="largest difference relative to the largest element (default: 1e-9; 1e-4 for f32)")
+    parser.add_argument("--literal", action="store_true", help="keep loops as they stand; else known nests become routines and index notation")
     parser.add_argument("--list", action="store_true", help="rate every function of the file")
     parser.add_argument("--json", action="store_true", help="the report as JSON")

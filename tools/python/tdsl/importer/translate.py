@@ -6,12 +6,15 @@ import re
 
 import numpy as np
 
+from .calls import Calls, refuse_parameters
 from .errors import Place, Restart, Skip, TranslationError
 from .expressions import Expressions
 from .extents import Dimensions, Extent
+from .idioms import Idioms
+from .rows import Rows
 from .scopes import Binding, Frame, Scopes
 from .source import parameters
-from .statements import Statements, refuse_parameters
+from .statements import Statements
 from .subscripts import Subscripts
 from .values import TYPES, WIDENED, Value
 
@@ -34,11 +37,13 @@ class Translation:
     several: bool
 
 
-class Translator(Statements, Expressions, Subscripts, Scopes):
-    def __init__(self, script, function, examples):
+class Translator(Statements, Calls, Expressions, Subscripts, Idioms, Rows, Scopes):
+    def __init__(self, script, function, examples, idioms=False):
+        """`idioms`: loop nests become routines and index notation, which only a comparison with NumPy makes sure."""
         self.script = script
         self.function = script.function(function)
         self.examples = examples  # each: parameter -> value
+        self.idioms = idioms
         self.hoisted, self.widened = {}, {}
 
     def translate(self):
