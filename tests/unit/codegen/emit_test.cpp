@@ -65,8 +65,8 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
       "\"D\" %5\n");
   CHECK(contains(text, R"(  const auto x_values = [&](Index i, Index k) { return math::exp(A(i, k)); };
   const auto y_values = [&](Index j, Index k) { return B(k, j); };
-  rt::blocked_reduction<double>(t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values,
-      rt::joins::min_of_sums<double>, D);)"));
+  rt::blocked_reduction<double>(
+      t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, rt::joins::min_of_sums<double>, D);)"));
   CHECK(contains(text, "#include \"runtime/kernels/blocked/joins.h\""));
 }
 

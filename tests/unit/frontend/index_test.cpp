@@ -80,8 +80,7 @@ TEST_CASE("index: names mean what lowering resolves, in every program of the rep
   for (const char* folder : {"samples", "tests/e2e", "tests/conformance"}) {
     for (const auto& entry : files::recursive_directory_iterator(files::path(TDSL_SOURCE_DIR) / folder)) {
       if (entry.path().extension() != ".tdsl") continue;
-      INFO(entry.path().string());
-      CHECK(disagreement(entry.path()).empty());
+      CHECK(disagreement(entry.path()) == "");
       ++programs;
     }
   }
