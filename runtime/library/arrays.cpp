@@ -143,6 +143,7 @@ void Arrays::compare(World& world, Side& side, std::string mistake) {
     fail("rank " + std::to_string(rank) +
          " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
   }
+  heads_ += heads.front() + '\n';
   side.boxes.assign(side.mine.size(), {});
   for (const std::string& text : world.access()->all_gather(described(side.mine, true))) {
     std::vector<std::vector<Box>> boxes = boxes_in(text, side.mine);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -76,6 +77,10 @@ class Arrays {
   Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outputs, std::string mistake);
 
   [[nodiscard]] bool has_input(const std::string& name) const { return inputs_.find(name) < inputs_.mine.size(); }
+  /// Names, types and shapes, as text that is equal on all ranks.
+  [[nodiscard]] const std::string& heads() const { return heads_; }
+  /// True if no input is a sparse matrix.
+  [[nodiscard]] bool dense_inputs() const { return std::ranges::none_of(inputs_.mine, &Array::sparse); }
   /// True if the caller requests the output.
   [[nodiscard]] bool wants(const std::string& name) const { return outputs_.find(name) < outputs_.mine.size(); }
   /// The input as a file; nothing if no array was given.
@@ -123,11 +128,12 @@ class Arrays {
     Operand where;
     std::vector<std::byte> message;
   };
-  static void compare(World& world, Side& side, std::string mistake);
+  void compare(World& world, Side& side, std::string mistake);
   void allocate(std::size_t output, ElementType type, ExtentSpan shape);
 
   int rank_;
   int ranks_;
+  std::string heads_;
   Side inputs_, outputs_;
   std::vector<std::vector<Staged>> staged_;      ///< by input: received from other ranks
   std::vector<HeapMemory> memory_;               ///< by output

@@ -32,11 +32,12 @@ void keep_for_good(std::unique_ptr<T> owned) {
 class CalledRun final : public ProgramRun {
  public:
   CalledRun(World& world, const Environment& environment, const ProgramInfo& info,
-            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays,
+            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays, EarlierRuns& earlier,
             std::function<bool()> stop)
       : ProgramRun(world, environment, info, program, 0), arrays_(arrays), stop_(std::move(stop)) {
     options_ = std::move(options);
     options_.quiet = true;
+    earlier_ = &earlier;
   }
 
   /// Nothing has been computed up to here: errors are the same on all ranks.
@@ -45,7 +46,8 @@ class CalledRun final : public ProgramRun {
     for (const InputDeclaration& input : info_.inputs()) {
       if (arrays_.has_input(input.name)) options_.inputs[input.name] = "an array of the caller";
     }
-    check_files();
+    if (!options_.outputs.empty() || options_.save_plan_file) check_files();
+    if (earlier_->limits.empty()) start_rss_ = peak_rss();
     inputs_.emplace(world_, info_, options_,
                     [this](const std::string& name, const std::string& path, ElementType type) {
                       std::optional<InputFile> array = arrays_.input(name);
@@ -59,7 +61,8 @@ class CalledRun final : public ProgramRun {
     all.engine_options.ended = nullptr;
     all.engine_options.stop = std::move(stop_);
     execution_ = std::make_unique<Execution>(std::move(all));
-    execution_->setup.plan_inputs.alike = report_cores(execution_->setup.plan_inputs.threads);
+    if (!earlier_->alike) earlier_->alike = report_cores(execution_->setup.plan_inputs.threads);
+    execution_->setup.plan_inputs.alike = *earlier_->alike;
     survey(*execution_);
   }
   void compute() {
@@ -164,6 +167,8 @@ class Library {
   const ProgramInfo& info_;
   const std::function<void(Session&)> program_;
   AppOptions opened_, options_;  ///< options of `open`; with the params of set_params
+  std::string params_;           ///< their words
+  EarlierRuns earlier_;
   std::unique_ptr<CallerRanks> caller_;
   std::unique_ptr<World> world_;    ///< null after a failed run
   std::unique_ptr<Arrays> arrays_;  ///< of the previous run
@@ -198,6 +203,8 @@ void Library::set_params(const std::vector<std::string>& words) {
       parse_options(info_.declaration(), words, {.inputs_required = false, .params_required = false});
   options_ = opened_;
   for (const auto& [name, value] : given.params) options_.params.insert_or_assign(name, value);
+  params_.clear();
+  for (const std::string& word : words) params_ += std::to_string(word.size()) + ' ' + word + ' ';
 }
 
 /// Called after an error in a run. If all ranks have it, the next call uses new communicators; otherwise ranks may be
@@ -237,7 +244,11 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   found_.clear();
   run_.reset();
   arrays_ = described(inputs, outputs, true);
-  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_, stop_);
+  // Files may be others next time, and so may the positions of stored elements.
+  const bool repeatable = arrays_->dense_inputs() && inputs.size() == info_.inputs().size();
+  earlier_.call = repeatable ? params_ + '\n' + arrays_->heads() : std::string();
+  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_, earlier_,
+                                     stop_);
   run_->prepare(false);
   running_ = true;
   run_->compute();
@@ -270,7 +281,8 @@ void* Library::take(int output) {
 const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std::string& name) {
   const std::vector<tdsl_array> outputs = all_outputs(info_);
   const std::unique_ptr<Arrays> arrays = described(inputs, outputs, false);
-  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays, stop_);
+  earlier_.call.clear();
+  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays, earlier_, stop_);
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);

@@ -308,7 +308,7 @@ class Tests:
 
     def test_transcript(self):
         folder = self.work / "quickstart"
-        told = self.run(ROOT / "tools/transcript", self.tdslc, folder, env={"TDSL_SITE": "", "XDG_CONFIG_HOME": str(self.work / "none"), "TDSL_PYTHON": sys.executable})
+        told = self.run(ROOT / "tools/transcript", self.tdslc, folder, env={"TDSL_SITE": "", "XDG_CONFIG_HOME": str(self.work / "none")})
         shown = commands_of(told.out)
         for (command, wanted), (ran, lines) in zip(self.transcript(), shown):
             require(command == ran, f"README.md has `{command}`, `{ran}` ran")
@@ -338,6 +338,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=240)
     options = parser.parse_args()
+    os.environ.setdefault("TDSL_PYTHON", sys.executable)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-start-") as work:
         tests = Tests(options, work)

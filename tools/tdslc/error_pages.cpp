@@ -122,7 +122,7 @@ int print_error_page(std::string_view id) {
   if (id.starts_with('[') && id.ends_with(']')) id = id.substr(1, id.size() - 2);
   std::string text;
   if (is_id(id)) text = section_of(kErrorsPage, id);
-  if (is_id(id) && id.starts_with("import-")) text = section_of(kImportPage, id);
+  if (text.empty() && is_id(id) && id.starts_with("import-")) text = section_of(kImportPage, id);
   if (text.empty()) {
     print_error(
         fmt::format("tdslc: no message has the id `{}`{}\n", id, frontend::did_you_mean(std::string(id), known_ids())));

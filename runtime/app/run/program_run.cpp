@@ -22,6 +22,7 @@ void print_error(const RunError& error) {
 }
 
 int ProgramRun::operator()(std::span<const std::string> command) {
+  start_rss_ = peak_rss();
   command_ = shown_command(command);
   const std::span<const std::string> arguments = command.subspan(1);
   try {
