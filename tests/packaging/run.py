@@ -108,7 +108,7 @@ class Checks:
         """Programs link archives of the prefix, and shared libraries by their sonames: no file of a development package."""
         conf = (self.installed / "lib/tdsl/toolchain.conf").read_text()
         words = re.search(r"(?m)^libraries = (.*)$", conf)[1].split()
-        foreign = [w for w in words if not re.fullmatch(r"\$\{PREFIX\}/lib/tdsl/lib\w+\.a|-l:lib[\w.+-]+\.so\.[\d.]+|-lpthread|-lm", w)]
+        foreign = [w for w in words if not re.fullmatch(r"\$\{PREFIX\}/lib/tdsl/lib\w+\.a|-l:lib[\w.+-]+\.so\.[\d.]+|-ldl|-lpthread|-lm", w)]
         if foreign:
             raise Failed(f"toolchain.conf links {foreign}")
         math = self.installed / "lib/tdsl/libtdsl_math.a"
