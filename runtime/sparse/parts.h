@@ -231,32 +231,23 @@ class Row {
   [[gnu::always_inline]] void each(Index distance, const Ahead& ahead, const F& f) const {
     each_ahead(distance, ahead, f);
   }
-  /// The same for a long f, such as one with loops: one loop for all layouts of a segment, so that f is compiled once.
+  /// The same for a long f, such as one with loops, which is compiled twice: for lists of nonzeros, and for all other
+  /// layouts.
   template <class F>
   [[gnu::always_inline]] void each_long(const F& f) const {
-    for (const Segment<T>& s : segments_) {
-      const Segment<T> all = s;  // f's writes may alias the segment
-      for (Index k = 0; k < all.size; ++k) f(all.index(k), all.value(k));
-    }
+    for (const Segment<T>& s : segments_)
+      long_segment(
+          s, 0, [](Index) {}, f);
   }
   template <class F>
   [[gnu::always_inline]] void each_long(Interval wanted, const F& f) const {
-    for (const Segment<T>& s : segments_) {
-      const Segment<T> part = s.within(wanted);
-      for (Index k = 0; k < part.size; ++k) f(part.index(k), part.value(k));
-    }
+    for (const Segment<T>& s : segments_)
+      long_segment(
+          s.within(wanted), 0, [](Index) {}, f);
   }
   template <class Ahead, class F>
   [[gnu::always_inline]] void each_long(Index distance, const Ahead& ahead, const F& f) const {
-    for (const Segment<T>& s : segments_) {
-      const Segment<T> all = s;
-      const Index known =
-          all.coordinate == nullptr || distance == 0 ? 0 : std::min(all.size, all.size + all.behind - distance);
-      for (Index k = 0; k < all.size; ++k) {
-        if (k < known) ahead(all.corner + all.coordinate[k + distance]);
-        f(all.index(k), all.value(k));
-      }
-    }
+    for (const Segment<T>& s : segments_) long_segment(s, distance, ahead, f);
   }
   template <class Ahead, class F>
   [[gnu::always_inline]] void each_long(const Ahead& ahead, const F& f) const {
@@ -343,6 +334,23 @@ class Row {
         }
       }
       of_segment(s, k, f);
+    }
+  }
+  template <class Ahead, class F>
+  [[gnu::always_inline]] static void long_segment(const Segment<T>& s, Index distance, const Ahead& ahead, const F& f) {
+    const Segment<T> all = s;  // f's writes may alias the segment
+    if (all.coordinate == nullptr || (!std::is_same_v<T, bool> && (all.values == nullptr || !all.no_zeros))) {
+      for (Index k = 0; k < all.size; ++k) f(all.index(k), all.value(k));
+      return;
+    }
+    const Index known = distance == 0 ? 0 : std::min(all.size, all.size + all.behind - distance);
+    for (Index k = 0; k < all.size; ++k) {
+      if (k < known) ahead(all.corner + all.coordinate[k + distance]);
+      if constexpr (std::is_same_v<T, bool>) {
+        f(all.corner + all.coordinate[k], true);
+      } else {
+        f(all.corner + all.coordinate[k], not_zero(all.values[k]));
+      }
     }
   }
   /// Starting at element k.
