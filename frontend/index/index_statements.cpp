@@ -267,7 +267,6 @@ void IndexBuilder::bind_parameters(const std::vector<ast::FunctionParameter>& pa
   for (std::size_t k = 0; k < parameters.size() && k < declarations.size(); ++k) {
     const ast::FunctionParameter& p = parameters[k];
     type(p.type, true);
-    if (p.function) type(*p.function);
     const std::string* word = p.default_value ? bare_name(*p.default_value) : nullptr;
     if (word != nullptr) {
       name(*word, word_in(p.default_value->range, *word), p.function.has_value());
@@ -275,6 +274,10 @@ void IndexBuilder::bind_parameters(const std::vector<ast::FunctionParameter>& pa
       expression(p.default_value);
     }
     scope_->names[p.name.name] = declarations[k];
+  }
+  // Dimensions are bound by the parameters that are values, if they occur there.
+  for (const ast::FunctionParameter& p : parameters) {
+    if (p.function) type(*p.function);
   }
 }
 
