@@ -48,7 +48,7 @@ struct CheckpointStart {
 };
 
 /// Facts that the calls of a library's handle share: a repeated call neither reads system files nor surveys the program
-/// again. Equal on all ranks, except `files`.
+/// again. Equal on all ranks.
 struct EarlierRuns {
   /// What plan_text() has found.
   struct Planned {
