@@ -61,7 +61,8 @@ std::string disagreement(const files::path& path) {
     // Functions of the prelude stand at the place of their call.
     const std::string name = frontend::text_in(sources, declaration);
     const bool is_word = name.find_first_of(" ()[]{};:=") == std::string::npos;
-    if (!declaration.known() || !is_word || frontend::text_in(sources, use) != name) continue;
+    // An argument that is bound for a call of a function value is declared where it stands.
+    if (!declaration.known() || use == declaration || !is_word || frontend::text_in(sources, use) != name) continue;
     const frontend::IndexUse* found = index.use_at(use.file, use.line, use.column);
     const bool same =
         found != nullptr && index.declarations[static_cast<std::size_t>(found->declaration)].range == declaration;
