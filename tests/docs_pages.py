@@ -64,7 +64,7 @@ def same(told, shown, exact):
 
 
 def excerpt(command, shown):
-    """What a page shows of a plan: its head, the two lines that take longest, and rank 0."""
+    """The lines of a plan that a page shows: its head, the two lines that take longest, and rank 0."""
     lines = shown.splitlines()
     head = next((k for k, line in enumerate(lines) if line.startswith(" line  statement")), None)
     if not command.startswith("tdslc explain") or head is None:

@@ -8,15 +8,15 @@ namespace tdsl::rt {
 
 namespace {
 /// Shortest nap between polls, and the longest one on oversubscribed cores.
-constexpr std::chrono::microseconds kNap{50}, kLongestNap{1000};
+constexpr std::chrono::microseconds kPollPause{50}, kLongestNap{1000};
 /// Seconds of empty polls after which the rank naps between polls to yield the core.
 constexpr double kPatience = 1e-3;
 
 /// Nap after a poll without progress, `idle` seconds since the last work. On oversubscribed cores naps grow to a tenth
 /// of the idle time: other ranks compute, and polls cost them processor time.
 std::chrono::microseconds nap_after(double idle, bool oversubscribed) {
-  if (!oversubscribed) return idle > kPatience ? kNap : std::chrono::microseconds{0};
-  return std::clamp(std::chrono::microseconds{static_cast<std::int64_t>(idle * 1e5)}, kNap, kLongestNap);
+  if (!oversubscribed) return idle > kPatience ? kPollPause : std::chrono::microseconds{0};
+  return std::clamp(std::chrono::microseconds{static_cast<std::int64_t>(idle * 1e5)}, kPollPause, kLongestNap);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct ShownPicture {
   std::string svg;
 };
 
-/// The text summary: name, type, range, numbers of nan and infinite elements, what a pixel shows. Parts are separated
+/// The text summary: name, type, range, numbers of nan and infinite elements, meaning of a pixel. Parts are separated
 /// by
 /// `; `.
 [[nodiscard]] std::string caption_of(const Pixels& pixels, const PictureLook& look = {});

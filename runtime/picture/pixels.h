@@ -16,7 +16,7 @@
 namespace tdsl::rt {
 
 // Note [Pixels do not depend on cuts] Blocks of an array arrive in any order, from any rank, cut anywhere, and the
-// picture must have the same bytes. So a pixel keeps only what is exact and commutes: the element of largest magnitude
+// picture must have the same bytes. So a pixel keeps only exact, commutative values: the element of largest magnitude
 // as an ordered number, extremes, and counts. The mean of a 1-D picture's column is a sum of integers: with U = 2^30
 // and the least t for which all elements are below U^t, each element is cut into floor(x / U^(t-1)), floor of the rest
 // / U^(t-2), and a rest that is dropped (both toward zero). When t rises by one, the first part of each element becomes

@@ -28,7 +28,7 @@ class PictureScale {
   [[nodiscard]] double level(double value) const;
   /// Nan and infinities are magenta.
   [[nodiscard]] Colour colour(double value) const;
-  /// What a pixel of a 2-D picture shows.
+  /// The meaning of a pixel of a 2-D picture.
   [[nodiscard]] double value_at(const Pixels& pixels, std::int64_t row, std::int64_t column) const;
   /// The value for a level; of a category the k-th one is least() + k.
   [[nodiscard]] double value_of(double level) const;

@@ -129,7 +129,7 @@ std::size_t volume(const Extents& lo, const Extents& hi) {
   return static_cast<std::size_t>(count);
 }
 
-/// What is drawn.
+/// The picture.
 struct Plot {
   rt::PictureSource source;
   std::function<void(rt::Pixels&, std::string& note)> draw;  ///< once

@@ -100,7 +100,8 @@ MpiChoice only_one(const MpiFacts& facts) {
     refuse(
         "a launcher started this program, but no shim for MPI (libtdsl_mpi_*.so) is found; TDSL_HOME says where "
         "TDSL is");
-  refuse("a launcher started this program, but no MPI library is found (`tdslc mpi` lists the names that are searched)");
+  refuse(
+      "a launcher started this program, but no MPI library is found (`tdslc mpi` lists the names that are searched)");
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ def _same(a, b):
 
 
 def _match(pattern, node, found):
-    """Whether a tree is the pattern; `found` gets what the pattern's names match, None if they stand for themselves."""
+    """Whether a tree is the pattern; `found` gets the expressions that match the pattern's names, None if they stand for themselves."""
     if found is not None and isinstance(pattern, ast.Name) and pattern.id.endswith("_"):
         if pattern.id in found:
             return _match(found[pattern.id], node, None)
@@ -223,7 +223,7 @@ _PARSED = [(*_parsed(text), conditions, lines) for text, conditions, lines in _T
 
 
 def found(body, position):
-    """The idioms that begin at this statement of a block: (number of statements, what the names match, conditions, lines of the program) each."""
+    """The idioms that begin at this statement of a block: (number of statements, expressions of the names, conditions, lines of the program) each."""
     if not isinstance(body[position], (ast.For, ast.Assign)):
         return
     given = [_Normal().visit(copy.deepcopy(statement)) for statement in body[position:position + _MOST_STATEMENTS]]
