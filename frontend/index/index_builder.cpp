@@ -221,6 +221,8 @@ std::int32_t IndexBuilder::find(const std::string& name) const {
     if (found != scope->names.end() &&
         (!params_only || index_.declarations[static_cast<std::size_t>(found->second)].kind == IndexKind::kParam))
       return found->second;
+    // Functions see params, those of the library nothing.
+    if (scope->is_function && library_.contains(scope->range.file)) return -1;
     params_only = params_only || scope->is_function;
   }
   return -1;
