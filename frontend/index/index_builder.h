@@ -78,8 +78,7 @@ class IndexBuilder {
   void assign_op(const ast::AssignOp& op);
   void body(const ast::Stmt& s);
   void function_body(const ast::Function& f, const SourceRange& range);
-  void bind_parameters(const std::vector<ast::FunctionParameter>& parameters,
-                       const std::vector<std::int32_t>& declarations);
+  void bind_parameters(const std::vector<ast::FunctionParameter>& parameters, std::vector<std::int32_t> declarations);
   void foreign_parameters(const ast::Extern& e);
   void storage_body(const ast::Storage& s, const SourceRange& range);
   void index_map(const ast::IndexMap& map);

@@ -260,7 +260,7 @@ void IndexBuilder::function_body(const ast::Function& f, const SourceRange& rang
 }
 
 void IndexBuilder::bind_parameters(const std::vector<ast::FunctionParameter>& parameters,
-                                   const std::vector<std::int32_t>& declarations) {
+                                   std::vector<std::int32_t> declarations) {
   for (std::size_t k = 0; k < parameters.size() && k < declarations.size(); ++k) {
     if (parameters[k].is_literal) scope_->names[parameters[k].name.name] = declarations[k];
   }
