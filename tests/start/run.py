@@ -202,7 +202,13 @@ class Tests:
                 self.run(shell, "-n", self.share() / name)
 
     # --- sizes without a machine
+    def is_of_turn(self, name):
+        """One of the two slow tests runs in CI."""
+        return self.options.mode != "ci" or name in turns.part(["ranges", "nodes"], 2)
+
     def test_ranges(self):
+        if not self.is_of_turn("ranges"):
+            return
         heat = ROOT / "samples/heat.tdsl"
         sizes = ("--set", "n=20000", "--set", "m=20000", "--set", "steps=3")
         memory = ("--memory", "700MiB")
@@ -225,6 +231,8 @@ class Tests:
         require(first == f"fits from {enough} ranks with --memory 700MiB each", first)
 
     def test_ranges_of_nodes(self):
+        if not self.is_of_turn("nodes"):
+            return
         matmul, none = ROOT / "samples/matmul.tdsl", {"TDSL_SITE": "", "XDG_CONFIG_HOME": str(self.work / "none")}
         # Few panels of the reduction: plans for too little memory try single ones.
         sizes = ["--set", "n=150000", "--set", "m=1000", "--set", "k=150000"]
