@@ -62,7 +62,7 @@ std::size_t CompiledExpr::compile(const Program& program, const Expr& e, const V
         for (const Expr& argument : a.arguments) step.subscripts.push_back(compile(program, argument, values));
       });
   if (step.code != Code::kRead && step.code != Code::kApply) {
-    const std::vector<Expr> parts = children(*e);
+    const Children parts = children(*e);
     for (std::size_t k = 0; k < parts.size(); ++k) step.operands[k] = compile(program, parts[k], values);
   }
   find_properties(*e, step);
