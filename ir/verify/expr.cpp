@@ -127,13 +127,12 @@ void verify_node(const Program& program, const ExprNode& node, const ExprContext
                 "an argument has a wrong number");
       },
       [&](const Unary& u) {
-        require(result_type(u.op, u.operand->type) == node.type,
-                "{} of {} is not {}", name_of(u.op), name_of(u.operand->type), name_of(node.type));
+        require(result_type(u.op, u.operand->type) == node.type, "{} of {} is not {}", name_of(u.op),
+                name_of(u.operand->type), name_of(node.type));
       },
       [&](const Binary& b) {
-        require(result_type(b.op, b.left->type, b.right->type) == node.type,
-                "{} of {} and {} is not {}", name_of(b.op), name_of(b.left->type), name_of(b.right->type),
-                            name_of(node.type));
+        require(result_type(b.op, b.left->type, b.right->type) == node.type, "{} of {} and {} is not {}", name_of(b.op),
+                name_of(b.left->type), name_of(b.right->type), name_of(node.type));
       },
       [&](const Select& s) {
         require(s.condition->type == Scalar::kBool, "a condition is not bool");

@@ -128,8 +128,8 @@ class Verifier {
     require(a.size() == b.size(), "{} differ in number", what);
     for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
       if (!known(a[k]) || !known(b[k])) continue;
-      require(same_type(program_.type(a[k]), program_.type(b[k])),
-              "{}: %{} and %{} differ in type", what, a[k].id, b[k].id);
+      require(same_type(program_.type(a[k]), program_.type(b[k])), "{}: %{} and %{} differ in type", what, a[k].id,
+              b[k].id);
     }
   }
 
@@ -196,8 +196,7 @@ class Verifier {
                         (drawn != nullptr && drawn->kind == Random::Kind::kSparse) ||
                         std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
     for (const ValueId v : n.results) {
-      require(stores || !program_.type(v).is_compressed(),
-              "%{} is compressed, but not made element by element", v.id);
+      require(stores || !program_.type(v).is_compressed(), "%{} is compressed, but not made element by element", v.id);
       require(!program_.type(v).is_coded() || (std::holds_alternative<Input>(n.op) && program_.type(v).rank() == 2),
               "%{} is coded, but no matrix from a file", v.id);
       define(v);
@@ -217,8 +216,7 @@ class Verifier {
   void no_result(const Node& n) { require(n.results.empty(), "has a result"); }
 
   void one_scalar(const Node& n, Scalar s) {
-    require(n.results.size() == 1 && is_scalar(n.results[0], s),
-            "needs one {} scalar as result", name_of(s));
+    require(n.results.size() == 1 && is_scalar(n.results[0], s), "needs one {} scalar as result", name_of(s));
   }
 
   void param(const Node& n, const Param& p) {
