@@ -3,8 +3,8 @@
 folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it
 names, every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what
 tools/bench renders, pages that are meant to be short are, pages use none of the words of ODD_WORDS, every sample is in samples/README.md,
-editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, no
-folder and no class that was cut has grown too large, and no two classes have one name. One PASS or FAIL line per check."""
+editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, the
+version has a section of the changelog, no folder and no class that was cut has grown too large, and no two classes have one name. One PASS or FAIL line per check."""
 import collections
 import pathlib
 import re
@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/hdf5 runtime/app runtime/library stdlib samples tests tools "
            "runtime/plan/search runtime/plan/schedules runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
-SHORT_PAGES = {"docs/architecture.md": 3500, "docs/guarantees.md": 2500}  # words
+SHORT_PAGES = {"README.md": 500, "docs/architecture.md": 2500, "docs/guarantees.md": 1500, "docs/howto/*.md": 300, "docs/learn/*.md": 450}  # words
 ODD_WORDS = r"\b(?:whoever|nobody|everybody|somebody|so many|put by|the design)\b"
 TOPS = "frontend ir passes codegen runtime stdlib samples tests tools".split()
 
@@ -42,6 +42,17 @@ def missing_options():
     return [f"--{n} is not in docs/running.md" for n in names if n not in listed] + [f"docs/running.md: there is no --{n}" for n in listed if n not in names]
 
 
+def changelog_gaps():
+    """The version of CMakeLists.txt has a section; sections have headings of the page's kinds."""
+    version = re.search(r"project\(tdsl VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    page = (ROOT / "docs/CHANGELOG.md").read_text()
+    kinds = "Added Changed Deprecated Removed Fixed Security Language Performance".split()
+    wrong = [f"unknown kind {kind}" for kind in re.findall(r"^### (.*)$", page, re.MULTILINE) if kind not in kinds]
+    sections = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    wrong += [f"section {s}" for s in sections if not re.fullmatch(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", s)]
+    return wrong + ([] if any(s.startswith(f"[{version}] ") for s in sections) else [f"no section [{version}]"])
+
+
 def missing_readmes():
     tour = (ROOT / "docs/architecture.md").read_text()
     unlisted = [page.relative_to(ROOT) for page in readmes() if f"(../{page.relative_to(ROOT)})" not in tour]
@@ -54,8 +65,8 @@ def unlisted_decisions():
 
 
 def long_pages():
-    words = {page: len((ROOT / page).read_text().split()) for page in SHORT_PAGES}
-    return [f"{page}: {words[page]} words, at most {most}" for page, most in SHORT_PAGES.items() if words[page] > most]
+    words = [(page.relative_to(ROOT), len(re.findall(r"\S*\w\S*", page.read_text())), most) for pattern, most in SHORT_PAGES.items() for page in sorted(ROOT.glob(pattern))]
+    return [f"{page}: {count} words, at most {most}" for page, count, most in words if count > most]
 
 
 def odd_words():
@@ -148,7 +159,8 @@ def words_unknown_to_editors():
     builtins = (ROOT / "frontend/lower/builtins.cpp").read_text()
     words |= set(re.findall(r'\{"(\w+)", ', builtins))
     missing = []
-    for path in ("tools/editors/vim/syntax/tdsl.vim", "tools/editors/vscode/syntaxes/tdsl.tmLanguage.json", "tests/fuzz/frontend.dict"):
+    for path in ("tools/editors/vim/syntax/tdsl.vim", "tools/editors/vscode/syntaxes/tdsl.tmLanguage.json", "tools/python/tdsl/pygments.py",
+                 "tests/fuzz/frontend.dict"):
         known = set(re.findall(r"\w+", (ROOT / path).read_text().replace("\\b", " ")))
         missing += [f"{path}: {word}" for word in sorted(words - known)]
     return missing
@@ -217,7 +229,7 @@ def classes_of_one_name():
 
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
+    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/changelog": changelog_gaps, "docs/decisions": unlisted_decisions,
               "docs/sizes": long_pages, "docs/words": odd_words, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/files": missing_files,
               "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers,

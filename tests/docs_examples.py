@@ -24,7 +24,7 @@ import points
 from program import Program
 from session import Failed, Session
 
-PAGES = {"language": "docs/language.md", "sparse": "docs/sparse.md", "README": "README.md"}
+PAGES = {"ten_minutes": "docs/ten_minutes.md", "language": "docs/language.md", "sparse": "docs/sparse.md", "README": "README.md"}
 HEADER = re.compile(r"^```cpp ([^\n]+)\n(.*?)^```", re.M | re.S)
 BLOCK = re.compile(r"^```tdsl *([^\n]*)\n(.*?)^```", re.M | re.S)
 

@@ -62,7 +62,7 @@ clang::format::FormatStyle project_style() {
 
 }  // namespace
 
-std::string formatted(const std::string& source) {
+std::string clang_formatted(const std::string& source) {
   std::string text;
   std::vector<clang::tooling::Range> short_lines;
   std::size_t begin = 0;  // of the short lines since the last long one

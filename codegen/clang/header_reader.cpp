@@ -346,8 +346,8 @@ std::string quoted_include(const std::string& path) { return "#include \"" + pat
 
 }  // namespace
 
-HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations,
-                        const std::vector<std::string>& flags, HeaderNames* names) {
+HeaderFacts clang_read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations,
+                              const std::vector<std::string>& flags, HeaderNames* names) {
   HeaderFacts facts;
   HeaderNames found;
   std::vector<std::string> arguments = {"-fsyntax-only", "-w",       "-ferror-limit=20",

@@ -75,6 +75,7 @@ Known known_of(const Expr& e, const Blocking& blocks) {
   // A result may overflow; inf - inf and 0 * inf are nan.
   if (b->op == kAdd || b->op == kSub) return one_finite ? Known::kNoNan : Known::kNothing;
   if (b->op == kMul) return finite ? Known::kNoNan : Known::kNothing;
+  if (b->op == kMin || b->op == kMax) return finite ? Known::kFinite : Known::kNoNan;
   return Known::kNothing;
 }
 

@@ -8,7 +8,8 @@
 
 namespace tdsl::codegen {
 
-/// A reduction with two free labels in the form of the register-blocked kernel (runtime/kernels/blocked_reduction.h):
+/// A reduction with two free labels in the form of the register-blocked kernel
+/// (runtime/kernels/blocked/blocked_reduction.h):
 ///
 ///     D[b,i,j] = min[k](exp(A[b,i,k]) + B[k,j])      row i, column j, outer b, x = exp(A[b,i,k]), y = B[k,j]
 ///

@@ -139,7 +139,11 @@ void FusedNestBuilder::add_indices() {
 }
 
 std::vector<int> FusedNestBuilder::indices_of(const Member& m) {
-  std::vector<int> indices;
+  std::vector<int> indices, used;
+  // The indices of a walk are fixed by its first member; further loops run inside of them.
+  if (m.walks()) {
+    for (const std::int32_t l : m.compute.iteration->driver().labels) used.push_back(walk_index(m, l));
+  }
   // Guards of walks are no groups.
   const auto group = m.compute.guard && !m.walks() ? ir::group_of(m.compute) : std::nullopt;
   for (int l = 0; l < m.label_count(); ++l) {
@@ -151,6 +155,7 @@ std::vector<int> FusedNestBuilder::indices_of(const Member& m) {
     }
     if (m.is_outer(l)) {
       indices.push_back(shared_label(static_cast<std::size_t>(shared - m.shared.begin())));
+      used.push_back(indices.back());
       continue;
     }
     const ir::Label& label = m.label(l);
@@ -158,7 +163,8 @@ std::vector<int> FusedNestBuilder::indices_of(const Member& m) {
     index.whole = !m.counts_rows(l);
     index.block = m.counts_rows(l) ? block_ : -1;
     if (group && l == group->label) index.of_task = index.whole = false;
-    indices.push_back(shared_index(std::move(index), indices));
+    indices.push_back(shared_index(std::move(index), used));
+    used.push_back(indices.back());
   }
   return indices;
 }

@@ -19,6 +19,7 @@
 #include "codegen/operations/verify.h"
 #include "codegen/walk/knowledge.h"
 #include "ir/analysis/carried.h"
+#include "ir/analysis/coded_readers.h"
 #include "ir/analysis/serial_loop.h"
 #include "ir/eval/failure_text.h"
 #include "ir/graph/check.h"
@@ -83,6 +84,17 @@ class Lowering {
     }
   }
 
+  [[nodiscard]] CodedVisits coded_visits(ValueId matrix) const {
+    if (!program_.type(matrix).is_coded()) return {};
+    const ir::CodedReaders readers = ir::coded_readers(program_, matrix);
+    return {readers.by_value - readers.nests,
+            readers.nests,
+            readers.counts,
+            readers.totals,
+            readers.weights,
+            readers.by_rows};
+  }
+
   void node(const ir::Node& n) {
     check_compressed(n);
     match(
@@ -100,7 +112,7 @@ class Lowering {
         [&](const ir::Input& i) {
           fix_shape(n.results[0], n.range);
           declarations().inputs.push_back({i.name, builder_.type(n.results[0]), static_cast<int>(n.range.line)});
-          builder_.add(n.range, InputStep{n.results[0], i.name, builder_.new_site()});
+          builder_.add(n.range, InputStep{n.results[0], i.name, coded_visits(n.results[0]), builder_.new_site()});
         },
         [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
         [&](const ir::Routine& r) { r.foreign ? lower_foreign(builder_, n, r) : lower_routine(builder_, n, r); },

@@ -106,16 +106,15 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
   const auto some = [&](const Expr& e) {
     if (e) f(e);
   };
+  const auto bounds = [&](const std::optional<Parts>& parts) {
+    if (!parts) return;
+    for (const Side& side : parts->sides) f(side.until ? side.until : side.condition);
+    std::ranges::for_each(parts->from, f);
+    std::ranges::for_each(parts->to, f);
+    some(parts->where);
+  };
   match(
-      statement.op,
-      [&](const For& s) {
-        if (!s.parts) return;
-        for (const Side& side : s.parts->sides) f(side.until ? side.until : side.condition);
-        std::ranges::for_each(s.parts->from, f);
-        std::ranges::for_each(s.parts->to, f);
-        some(s.parts->where);
-      },
-      [&](const Let& s) { f(s.value); },
+      statement.op, [&](const For& s) { bounds(s.parts); }, [&](const Let& s) { f(s.value); },
       [&](const Start& s) {
         each_of(s.from, f);
         some(s.fresh);
@@ -134,6 +133,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
         if (const auto* within = std::get_if<Within>(&s.condition)) f(within->value);
       },
       [&](const LineReduction& s) {
+        bounds(s.parts);
         each_of(s.lets, f);
         f(s.value);
       },

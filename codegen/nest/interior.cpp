@@ -42,17 +42,19 @@ using Ranges = std::map<int, Range>;
 
 class Splitter {
  public:
-  Splitter(Nest& nest, For& loop, const Ranges& ranges)
+  /// `line`: of a LineReduction, whose parts have no sides.
+  Splitter(Nest& nest, For& loop, const Ranges& ranges, bool line = false)
       : nest_(nest),
         definitions_(definitions_of(nest)),
         loop_(loop),
+        line_(line),
         label_(ir::label_value(loop.index)),
         ranges_(ranges) {}
 
   void run() {
     find_subscripts(loop_.body);
     find_conditions(loop_.body);
-    const bool pays = loop_.order == Order::kSimd || !from_.empty() || !to_.empty();
+    const bool pays = loop_.order == Order::kSimd || line_ || !from_.empty() || !to_.empty();
     if (decisions_.empty() || !pays) return;
     if (bounded_) {
       parts_.inside = local("interior");
@@ -371,6 +373,7 @@ class Splitter {
   Nest& nest_;
   Definitions definitions_;
   For& loop_;
+  bool line_;
   ValueId label_;
   const Ranges& ranges_;
   std::set<ValueId> in_subscripts_;
@@ -390,8 +393,20 @@ bool is_innermost(const For& loop) {
   return std::holds_alternative<Range>(loop.over) && !found;
 }
 
+void split(Nest& nest, LineReduction& line, const Ranges& ranges) {
+  For loop{line.index, line.over, Order::kSerial, {}};
+  for (const Let& let : line.lets) loop.body.push_back({let, {}});
+  loop.body.push_back({Store{{line.local, {}}, line.value}, {}});
+  Splitter(nest, loop, ranges, true).run();
+  if (!loop.parts) return;
+  line.parts = std::move(loop.parts);
+  line.value = std::get<Store>(loop.body.back().op).value;
+  for (std::size_t k = 0; k < line.lets.size(); ++k) line.lets[k] = std::get<Let>(loop.body[k].op);
+}
+
 void split(Nest& nest, Body& body, Ranges& ranges) {
   for (Statement& s : body) {
+    if (auto* line = std::get_if<LineReduction>(&s.op)) split(nest, *line, ranges);
     if (auto* loop = std::get_if<For>(&s.op)) {
       const auto* range = std::get_if<Range>(&loop->over);
       if (range != nullptr) ranges[loop->index] = *range;

@@ -98,8 +98,13 @@ void NestInterpreter::loop(const For& f) {
   if (std::holds_alternative<Blocks>(f.over)) return blocks(f);
   const auto* task = std::get_if<TaskRange>(&f.over);
   const Interval range = task != nullptr ? interval(f.index, *task) : interval(std::get<Range>(f.over));
-  if (!f.parts) return each(f.index, range, [&] { body(f.body); });
-  const Parts& p = *f.parts;
+  each_part(f.index, range, f.parts, [&] { body(f.body); });
+}
+
+void NestInterpreter::each_part(int index, Interval range, const std::optional<Parts>& parts,
+                                const std::function<void()>& f) {
+  if (!parts) return each(index, range, f);
+  const Parts& p = *parts;
   Interval inside = p.where && whole(p.where) == 0 ? Interval{} : range;
   for (const Expr& e : p.from) inside.lo = std::max(inside.lo, whole(e));
   for (const Expr& e : p.to) inside.hi = std::min(inside.hi, whole(e));
@@ -107,11 +112,11 @@ void NestInterpreter::loop(const For& f) {
   for (const Side& side : p.sides)
     ends.push_back(side.until ? whole(side.until) : whole(side.condition) != 0 ? range.hi : range.lo);
   const auto set = [this](ValueId local, bool value) { store(local, 0, {{}, {value ? 1 : 0, 0}}); };
-  each(f.index, range, [&] {
-    const std::int64_t at = indices_[static_cast<std::size_t>(f.index)];
+  each(index, range, [&] {
+    const std::int64_t at = indices_[static_cast<std::size_t>(index)];
     for (std::size_t k = 0; k < ends.size(); ++k) set(p.sides[k].local, at < ends[k]);
     if (p.inside) set(*p.inside, inside.lo <= at && at < inside.hi);
-    body(f.body);
+    f();
   });
 }
 

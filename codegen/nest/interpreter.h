@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -69,6 +71,7 @@ class NestInterpreter {
   [[nodiscard]] Interval interval(const Range& r) { return {extent(r.begin), extent(r.end)}; }
   void count(const Count& c);
   void loop(const For& f);
+  void each_part(int index, Interval range, const std::optional<Parts>& parts, const std::function<void()>& f);
   /// Small blocks, the last one smaller.
   void blocks(const For& f);
   void stored(const For& f, const Stored& s);

@@ -244,7 +244,7 @@ struct If {
   Body otherwise{};
 };
 /// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, using the
-/// runtime's partial results (rt::lanes).
+/// runtime's partial results (rt::lanes) in the interior, if there is one, and one element after the other at the ends.
 struct LineReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
@@ -252,6 +252,7 @@ struct LineReduction {
   TaskRange over;
   std::vector<Let> lets;
   Expr value;
+  std::optional<Parts> parts{};  ///< without sides
 };
 /// A reduction into a block of rows and columns held in registers (rt::blocked_reduction). x values do not depend on
 /// the column, y values do not on the row. A sum of products may use fused multiply-adds.

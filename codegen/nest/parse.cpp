@@ -288,6 +288,7 @@ class NestParser : PartParser {
     l.index = index_number();
     cursor_.expect("over");
     l.over = task_range();
+    l.parts = parts();
     cursor_.expect("{");
     while (cursor_.accept("let")) l.lets.push_back(let());
     l.value = yield();

@@ -194,8 +194,8 @@ class TextPrinter {
         [&](const Update& u) { line("{} combine {} = {}", text(u.to), text(u.with), text(u.value)); },
         [&](const If& i) { branch(i); },
         [&](const LineReduction& l) {
-          line("lanes {} {} along {} over {} {{", ir::name_of(l.kind), value_text(l.local), index(l.index),
-               text(l.over));
+          line("lanes {} {} along {} over {}{} {{", ir::name_of(l.kind), value_text(l.local), index(l.index),
+               text(l.over), l.parts ? text(*l.parts) : "");
           lines(l.lets, "");
           line("  yield {}", text(l.value));
           line("}}");

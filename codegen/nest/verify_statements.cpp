@@ -287,6 +287,8 @@ void NestVerifier::line(const LineReduction& l) {
   range(l.over);
   const std::optional<Scalar> scalar = place({l.local, {}}, true);
   const std::set<ValueId> defined = defined_;
+  if (l.parts) parts(*l.parts);
+  if (l.parts && !l.parts->sides.empty()) problem("lines have an interior, and no sides");
   indices_.insert(l.index);
   std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
   expr(l.value, scalar);

@@ -118,6 +118,12 @@ void visit_step(auto& v, Of<ParamStep> auto& s) {
 void visit_step(auto& v, Of<InputStep> auto& s) {
   v.target(s.target, Sizes::kShapeAndTile);
   v.property("", s.name);
+  v.property("walks", s.visits.walks);
+  v.property("nests", s.visits.nests);
+  v.property("counts", s.visits.counts);
+  v.property("totals", s.visits.totals);
+  v.property("weights", s.visits.weights);
+  v.property("decoded", s.visits.decoded);
   v.property("site", s.site);
 }
 void visit_step(auto& v, Of<RandomStep> auto& s) {

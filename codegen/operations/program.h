@@ -172,9 +172,14 @@ struct ParamStep {
   std::optional<ir::Literal> default_value;
   std::optional<ValueId> computed_default;
 };
+/// Visits of a matrix whose columns may be coded, by all operations that read it (runtime/sparse/coded.h).
+struct CodedVisits {
+  int walks = 0, nests = 0, counts = 0, totals = 0, weights = 0, decoded = 0;
+};
 struct InputStep {
   ValueId target;
   std::string name;
+  CodedVisits visits;
   int site = 0;
 };
 struct RandomStep {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "codegen/clang/format.h"
 #include "codegen/loops/inner_lines.h"
+#include "codegen/plugin/clang.h"
 #include "codegen/print/emit_program.h"
 #include "codegen/print/names.h"
 #include "codegen/print/writer.h"
@@ -12,6 +12,9 @@
 namespace tdsl::codegen {
 
 namespace {
+
+/// Weight (KernelFunctions::weight) of a source file that is worth the compiler's start and the parsing of headers.
+constexpr double kUnitWeight = 15;
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -173,51 +176,121 @@ void headers(Writer& w, const EmittedProgram& body) {
   w.line("}}  // namespace tdsl::emitted");
 }
 
+/// The number of source files whose compilation at the same time pays.
+std::size_t units_for(double weight, int jobs) {
+  const auto worth = static_cast<std::size_t>(weight / kUnitWeight);
+  return std::clamp<std::size_t>(worth, 1, static_cast<std::size_t>(std::max(jobs, 1)));
+}
+
+/// One source file of a program.
+class FileEmitter {
+ public:
+  FileEmitter(const OperationProgram& program, const EmitOptions& options, const EmittedProgram& body)
+      : program_(program), options_(options), body_(body), needs_(body.needs) {
+    if (!options.library.empty()) needs_.add(Header::kLibrary);
+    if (!body.headers.empty()) needs_.add(Header::kForeign);
+  }
+
+  /// The file with program() and main().
+  std::string first() {
+    begin("");
+    makers(0);
+    w_.line("namespace {{");
+    w_.blank();
+    helpers();
+    w_.raw(body_.kernels.front());
+    w_.raw(InfoEmitter(program_, options_).run());
+    w_.blank();
+    w_.raw(body_.program);
+    w_.blank();
+    w_.line("}}  // namespace");
+    w_.blank();
+    if (!options_.library.empty()) w_.line("TDSL_LIBRARY({})", options_.library);
+    if (!body_.headers.empty()) w_.line("}}  // namespace tdsl::emitted\n");
+    const std::string_view scope = body_.headers.empty() ? "" : "tdsl::emitted::";
+    if (options_.library.empty())
+      w_.line(
+          "int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}",
+          scope);
+    if (!body_.headers.empty()) headers(w_, body_);
+    return finished();
+  }
+  /// A file with kernels only.
+  std::string other(std::size_t unit) {
+    begin(", more kernels");
+    w_.line("namespace {{");
+    w_.blank();
+    w_.line("#pragma GCC diagnostic ignored \"-Wunused-function\"  // helpers of other files");
+    helpers();
+    w_.raw(body_.kernels[unit]);
+    w_.line("}}  // namespace");
+    w_.blank();
+    makers(unit);
+    return finished();
+  }
+
+ private:
+  void begin(std::string_view what) {
+    const std::string file = program_.files.empty() ? program_.name + ".tdsl" : base_name(program_.files.front());
+    w_.line("{}",
+            line_comment(fmt::format("{}{}: compiled from {} by {}.", program_.name, what, file, options_.version)));
+    w_.blank();
+    // First, because g++ uses a precompiled header only as the first include.
+    w_.line("#include \"runtime/emitted.h\"");
+    for (const std::string_view path : needs_.includes()) w_.line("#include \"{}\"", path);
+    w_.blank();
+    // Inside a namespace, names of the program cannot clash with those of user headers.
+    w_.line("{}", body_.headers.empty() ? "using namespace tdsl::emitted;" : "namespace tdsl::emitted {");
+    w_.blank();
+  }
+  void helpers() {
+    if (needs_.has(Helper::kPlace)) {
+      w_.line("/// A place of the program for messages.");
+      w_.line("rt::SourceLine place(int line) {{");
+      w_.line("  static constexpr const char* files[] = {{{}}};", files_of(program_));
+      w_.line("  return rt::place_in(files, line);");
+      w_.line("}}");
+      w_.blank();
+    }
+    if (needs_.has(Helper::kInside)) w_.raw(kInside);
+  }
+  void makers(std::size_t unit) {
+    if (body_.makers[unit].empty()) return;
+    w_.line("namespace tdsl::emitted::made {{");
+    w_.raw(body_.makers[unit]);
+    w_.line("}}  // namespace tdsl::emitted::made");
+    if (unit == 0) w_.line("using namespace tdsl::emitted::made;");
+    w_.blank();
+  }
+  std::string finished() { return with_line_directives(formatted(w_.text()), program_, options_); }
+
+  const OperationProgram& program_;
+  const EmitOptions& options_;
+  const EmittedProgram& body_;
+  Needs needs_;
+  Writer w_;
+};
+
 }  // namespace
 
-std::string emit(const OperationProgram& program, const EmitOptions& options) {
-  const EmittedProgram body = emit_program(program, options);
-  Needs needs = body.needs;
-  if (!options.library.empty()) needs.add(Header::kLibrary);
-  if (!body.headers.empty()) needs.add(Header::kForeign);
-  const std::string file = program.files.empty() ? program.name + ".tdsl" : base_name(program.files.front());
-  Writer w;
-  w.line("{}", line_comment(fmt::format("{}: compiled from {} by {}.", program.name, file, options.version)));
-  w.blank();
-  // First, because g++ uses a precompiled header only as the first include.
-  w.line("#include \"runtime/emitted.h\"");
-  for (const std::string_view path : needs.includes()) w.line("#include \"{}\"", path);
-  w.blank();
-  // Inside a namespace, names of the program cannot clash with those of user headers.
-  w.line("{}", body.headers.empty() ? "using namespace tdsl::emitted;" : "namespace tdsl::emitted {");
-  w.blank();
-  w.line("namespace {{");
-  w.blank();
-  if (needs.has(Helper::kPlace)) {
-    w.line("/// A place of the program for messages.");
-    w.line("rt::SourceLine place(int line) {{");
-    w.line("  static constexpr const char* files[] = {{{}}};", files_of(program));
-    w.line("  return rt::place_in(files, line);");
-    w.line("}}");
-    w.blank();
+std::string emit(const OperationProgram& program, const EmitOptions& options, EmitCounts* counts) {
+  return emit_units(program, options, 1, counts).front();
+}
+
+std::vector<std::string> emit_units(const OperationProgram& program, const EmitOptions& options, int jobs,
+                                    EmitCounts* counts) {
+  EmittedProgram body = emit_program(program, options);
+  const bool whole = !body.headers.empty() || !options.library.empty();
+  if (const std::size_t units = whole ? 1 : units_for(body.weight, jobs); units > 1)
+    body = emit_program(program, options, units);
+  std::vector<std::string> texts{FileEmitter(program, options, body).first()};
+  for (std::size_t unit = 1; unit < body.kernels.size(); ++unit)
+    texts.push_back(FileEmitter(program, options, body).other(unit));
+  if (counts != nullptr) {
+    *counts = body.counts;
+    for (const std::string& text : texts) counts->source_bytes += text.size();
   }
-  if (needs.has(Helper::kInside)) w.raw(kInside);
-  w.raw(body.kernels);
-  w.raw(InfoEmitter(program, options).run());
-  w.blank();
-  w.raw(body.program);
-  w.blank();
-  w.line("}}  // namespace");
-  w.blank();
-  if (!options.library.empty()) w.line("TDSL_LIBRARY({})", options.library);
-  if (!body.headers.empty()) w.line("}}  // namespace tdsl::emitted\n");
-  const std::string_view scope = body.headers.empty() ? "" : "tdsl::emitted::";
-  if (options.library.empty())
-    w.line(
-        "int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}",
-        scope);
-  if (!body.headers.empty()) headers(w, body);
-  return with_line_directives(formatted(w.text()), program, options);
+  return texts;
 }
 
 }  // namespace tdsl::codegen

@@ -257,7 +257,8 @@ std::string ExprEmitter::cast(const ir::ExprNode& node, const ir::Cast& c) {
 std::string ExprEmitter::subscript(const Expr& e, int outer) {
   if (const auto* c = std::get_if<ir::Constant>(&e->op)) {
     const std::int64_t value = std::get<std::int64_t>(c->value);
-    return parenthesised(fmt::format("{}", value), value < 0 && outer > 0);
+    const auto [sign, magnitude] = sign_and_magnitude(value);
+    return parenthesised(sign + magnitude, !sign.empty() && outer > 0);
   }
   if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNeg) {
     return parenthesised("-" + subscript(u->operand, kUnary + 1), outer > kUnary);

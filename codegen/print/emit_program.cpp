@@ -30,9 +30,12 @@ namespace {
 
 using ir::match;
 
+/// Weight of a recording step (KernelFunctions::weight).
+constexpr double kStepWeight = 0.1;
+
 class ProgramEmitter {
  public:
-  ProgramEmitter(const OperationProgram& program, const EmitOptions& options)
+  ProgramEmitter(const OperationProgram& program, const EmitOptions& options, std::size_t units)
       : program_(program),
         options_(options),
         values_(program),
@@ -40,7 +43,10 @@ class ProgramEmitter {
         expr_(
             {}, [this](ValueId v) { return name(v); }, nullptr),
         functions_([this](SourceRange range) { return source_comment(range); }),
-        kernels_(table_, [this](SourceRange range) { return source_comment(range); }) {
+        units_(units),
+        kernels_(
+            table_, [this](SourceRange range) { return source_comment(range); }, units,
+            kStepWeight * static_cast<double>(program.steps.size())) {
     expr_.set_procedures([this](const ir::ProcedureRef& p) { return host_procedure(p); });
   }
 
@@ -58,12 +64,22 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
-    std::string kernels = kernels_.text();
-    if (!functions_.text().empty())
-      kernels = "namespace fn {\n\n" + functions_.text() + "}  // namespace fn\n\n" + kernels;
     needs_.add(functions_.needs());
     needs_.add(kernels_.needs());
-    return {std::move(kernels), w.text(), std::move(needs_), functions_.headers(), functions_.foreign_calls()};
+    EmittedProgram emitted{.program = w.text(),
+                           .needs = std::move(needs_),
+                           .headers = functions_.headers(),
+                           .foreign_calls = functions_.foreign_calls(),
+                           .counts = kernels_.counts(),
+                           .weight = kernels_.weight()};
+    emitted.counts.units = units_;
+    const std::string procedures =
+        functions_.text().empty() ? "" : "namespace fn {\n\n" + functions_.text() + "}  // namespace fn\n\n";
+    for (std::size_t unit = 0; unit < units_; ++unit) {
+      emitted.kernels.push_back(procedures + kernels_.text(unit));
+      emitted.makers.push_back(kernels_.makers(unit));
+    }
+    return emitted;
   }
 
  private:
@@ -107,6 +123,10 @@ class ProgramEmitter {
   /// `, {512, 256}` for an annotated tensor.
   std::string tile(const std::vector<Extent>& tile) { return tile.empty() ? "" : ", {" + extents(tile) + "}"; }
   std::string tile(ValueId v) { return tile(program_.info(v).tile); }
+  static std::string visits(const CodedVisits& v) {
+    return fmt::format("{{.walks = {}, .nests = {}, .counts = {}, .totals = {}, .weights = {}, .decoded = {}}}",
+                       v.walks, v.nests, v.counts, v.totals, v.weights, v.decoded);
+  }
 
   [[nodiscard]] std::string source_comment(SourceRange range) const {
     std::string file = range.file < program_.files.size() ? program_.files[range.file] : program_.name;
@@ -174,8 +194,9 @@ class ProgramEmitter {
           const std::string_view method = stored.is_coded()        ? "coded_input"
                                           : stored.is_compressed() ? "stored_input"
                                                                    : "input";
-          body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
-                     string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
+          body_.line("{} = session.{}<{}>({}, {}, {}{}, {}{});", defined(i.target), method, type(i.target),
+                     string_literal(i.name), shape(i.target), stored.is_coded() ? visits(i.visits) + ", " : "", i.site,
+                     line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {},
         [&](const ChainStep& c) { chain(s, c); }, [&](const RoutineStep& r) { routine(s, r); }, [](const LoopStep&) {},
@@ -352,7 +373,6 @@ class ProgramEmitter {
     const EmittedLoop emitted =
         l.kernel ? emit_foreign(request, functions_.foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
     if (l.kernel) functions_.enter(*l.kernel);
-    kernels_.add_task(emitted.function, emitted.needs, s.range);
     std::string list = names_of(emitted.captures);
     std::string given;
     for (const LoopStep::Result& r : l.results) {
@@ -367,8 +387,12 @@ class ProgramEmitter {
       captures += (list.empty() ? "" : ", ") + std::string("seed = session.seed()");
       list += list.empty() ? "seed" : ", seed";
     }
-    const std::string kernel =
+    std::string kernel =
         list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
+    std::vector<KernelValue> values;
+    for (const ValueId v : emitted.captures) values.push_back({std::string(type(v)), name(v), name(v)});
+    if (emitted.draws) values.push_back({"rt::Session&", "session", "session"});
+    kernel = kernels_.add_task(emitted.function, function, emitted.needs, s.range, kernel, values);
     body_.line("session.loop({{{}, {}, {}, {}{}}}, {{{}}}, {{{}}}, {}, {});", string_literal(l.name), l.site,
                line_of(s), string_literal(l.head), l.ordered ? ", true" : "", reads, given, expr_.text(l.flops),
                functions_.reported("foreign_kernel", kernel, s.range));
@@ -521,6 +545,7 @@ class ProgramEmitter {
   ExprEmitter expr_;
   Writer body_;
   CalledFunctions functions_;
+  std::size_t units_;
   KernelFunctions kernels_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> commented_;  ///< source lines with a comment: file, line
   bool faults_ = false;
@@ -529,8 +554,8 @@ class ProgramEmitter {
 
 }  // namespace
 
-EmittedProgram emit_program(const OperationProgram& program, const EmitOptions& options) {
-  return ProgramEmitter(program, options).run();
+EmittedProgram emit_program(const OperationProgram& program, const EmitOptions& options, std::size_t units) {
+  return ProgramEmitter(program, options, units).run();
 }
 
 }  // namespace tdsl::codegen

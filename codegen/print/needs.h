@@ -15,6 +15,7 @@ namespace tdsl::codegen {
 /// Headers of the runtime, in the order of emitted programs; runtime/emitted.h is always the first.
 enum class Header : std::uint8_t {
   kBlockedReduction,
+  kJoins,
   kParts,
   kRearranged,
   kStored,
@@ -29,7 +30,8 @@ enum class Header : std::uint8_t {
   kForeign,
 };
 inline constexpr std::array kHeaderPaths = std::to_array<std::string_view>({
-    "runtime/kernels/blocked_reduction.h",
+    "runtime/kernels/blocked/blocked_reduction.h",
+    "runtime/kernels/blocked/joins.h",
     "runtime/kernels/parts.h",
     "runtime/kernels/rearranged.h",
     "runtime/kernels/stored.h",

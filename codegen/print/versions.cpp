@@ -37,6 +37,8 @@ std::string VersionBudget::level(rt::SimdLevel widest, int price) {
   return level == rt::SimdLevel::kAvx512 ? "kAvx512" : level == rt::SimdLevel::kAvx2 ? "kAvx2" : "";
 }
 
+std::size_t versions_at(const std::string& level) { return level.empty() ? 1 : level == "kAvx2" ? 2 : 3; }
+
 std::string left_out_comment(rt::SimdLevel widest, const std::string& level) {
   if (widest == rt::SimdLevel::kBaseline || !level.empty()) return "";
   return "// For the baseline's vectors only: versions for others would make the build long.\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ class VersionBudget {
   [[nodiscard]] rt::SimdLevel kept(rt::SimdLevel widest, int price);
   int spent_ = 0;
 };
+
+/// How often a kernel of this level is compiled.
+[[nodiscard]] std::size_t versions_at(const std::string& level);
 
 /// The comment before a kernel that was denied a version.
 [[nodiscard]] std::string left_out_comment(rt::SimdLevel widest, const std::string& level);

@@ -80,7 +80,7 @@ class Walk {
         // An array literal begins where no value ends.
         w.tight_before = value_before(i) || (i > 0 && kind(i - 1) == Kind::TOK_TYPE);
         w.tight_after = true;
-        open_.push_back(k);
+        open_.push_back(begins_type_parameters(i) ? static_cast<int>(Kind::TOK_FN) : k);
         break;
       case Kind::TOK_LEFT_BRACE: open_.push_back(k); break;
       case Kind::TOK_RIGHT_PAREN:
@@ -112,6 +112,9 @@ class Walk {
   void close() {
     if (!open_.empty()) open_.pop_back();
   }
+
+  /// True for the `[` of `fn f[T: real](…)`, where `:` is followed by a space as in other declarations.
+  [[nodiscard]] bool begins_type_parameters(std::size_t i) const { return i > 1 && kind(i - 2) == Kind::TOK_FN; }
 
   /// True if a `(` belongs to the preceding word: `f(x)`, `f64(x)`, `sum[k](…)`, `where(c, a, b)`, `sparse(A)`.
   [[nodiscard]] bool is_call(std::size_t i) const {

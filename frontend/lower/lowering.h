@@ -28,6 +28,8 @@ SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::K
 void declare_named(Lowerer& lowerer, const ast::Identifier& name, bool is_mutable, const Stored& stored);
 /// Reports the symbol's type for `check --types`.
 void tell_type(Lowerer& lowerer, const Symbol& symbol);
+/// Reports a use of a name to `CompileOptions::resolved`.
+void tell_use(Lowerer& lowerer, const ir::SourceRange& use, const ir::SourceRange& declaration);
 Tensor lower_name(Lowerer& lowerer, const std::string& name, const ir::SourceRange& range, bool lone_subscript);
 [[nodiscard]] bool is_scalar_variable(const GraphBuilder& graph, const Names& names, const std::string& name);
 SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name);

@@ -143,7 +143,8 @@ Tensor call_randint(Lowerer& lowerer, const ast::Call& call, const SourceRange& 
   for (const Expr& e : bounds) {
     if (!labels_of(e).empty())
       lowerer.reports.fail(DiagnosticId::kBadArgument, range,
-                           "the bounds of randint cannot depend on an index variable");
+                           "the bounds of randint cannot depend on an index variable; `a + i64(random() * f64(b - "
+                           "a))` draws an integer for each element");
   }
   const std::vector<Dim> shape = drawn_shape(lowerer, call, first, range);
   require_integers(lowerer, bounds[0], bounds[1], range);

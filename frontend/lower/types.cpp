@@ -29,6 +29,7 @@ Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
     const auto dimension = lowerer.dimensions().find(*name);
     if (dimension != lowerer.dimensions().end()) {
       dimension->second.used = true;
+      tell_use(lowerer, e.range, dimension->second.range);
       return dimension->second.extent;
     }
     const SymbolRef symbol = lowerer.names.find(*name);

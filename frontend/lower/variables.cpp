@@ -17,15 +17,24 @@ SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::K
 }
 
 void tell_type(Lowerer& lowerer, const Symbol& symbol) {
-  if (lowerer.options.declared)
-    lowerer.options.declared({symbol.name, symbol.range,
-                              lowerer.graph.text(lowerer.values.logical_type(symbol)) +
-                                  (symbol.storage ? " storage " + symbol.storage->text : "")});
+  if (!lowerer.options.declared) return;
+  const ir::Type& type = lowerer.graph.program().type(symbol.value);
+  const bool is_integer = type.rank() == 0 && type.scalar == Scalar::kI64;
+  const auto value = is_integer ? lowerer.graph.extent_of_value(symbol.value).constant() : std::nullopt;
+  lowerer.options.declared({symbol.name, symbol.range,
+                            lowerer.graph.text(lowerer.values.logical_type(symbol)) +
+                                (symbol.storage ? " storage " + symbol.storage->text : ""),
+                            value && symbol.kind == Symbol::Kind::kLet ? std::to_string(*value) : ""});
+}
+
+void tell_use(Lowerer& lowerer, const SourceRange& use, const SourceRange& declaration) {
+  if (lowerer.options.resolved) lowerer.options.resolved(use, declaration);
 }
 
 Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& range, bool lone_subscript) {
   if (const SymbolRef symbol = lowerer.names.find(name)) {
     symbol->used = true;
+    tell_use(lowerer, range, symbol->range);
     switch (symbol->kind) {
       case Symbol::Kind::kBroken: throw Abandoned{};
       case Symbol::Kind::kIndex:
@@ -49,6 +58,7 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
   const auto dimension = lowerer.dimensions().find(name);
   if (dimension != lowerer.dimensions().end()) {
     dimension->second.used = true;
+    tell_use(lowerer, range, dimension->second.range);
     Tensor t = scalar_tensor(expr_of(lowerer.graph.program(), dimension->second.extent));
     t.range = range;
     return t;
@@ -105,6 +115,7 @@ SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name) {
                              "; declare it with var");
   }
   if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
+  tell_use(lowerer, name.range, symbol->range);
   if (lowerer.names.is_captured(name.name))
     lowerer.reports.fail(DiagnosticId::kImmutable, name.range,
                          "`" + name.name + "` cannot be assigned in a lambda, which only reads the names around it",

@@ -9,7 +9,10 @@ SymbolRef Scope::find(const std::string& name) const {
     if (found != scope->symbols.end() && (!params_only || found->second->kind == Symbol::Kind::kParam)) {
       return found->second;
     }
-    if (scope->kind == Kind::kFunction) params_only = true;
+    if (scope->kind == Kind::kFunction) {
+      if (!scope->sees_params) return nullptr;
+      params_only = true;
+    }
   }
   return nullptr;
 }
@@ -21,7 +24,10 @@ std::vector<std::string> Scope::visible() const {
     for (const auto& [name, symbol] : scope->symbols) {
       if (!params_only || symbol->kind == Symbol::Kind::kParam) names.push_back(name);
     }
-    if (scope->kind == Kind::kFunction) params_only = true;
+    if (scope->kind == Kind::kFunction) {
+      if (!scope->sees_params) break;
+      params_only = true;
+    }
   }
   return names;
 }

@@ -39,11 +39,12 @@ struct Symbol {
 using SymbolRef = std::shared_ptr<Symbol>;
 
 /// Names of one block, function body, index statement or lambda. Lookup continues in outer scopes; from a function it
-/// finds only params there.
+/// finds only params there, and from a function of the library nothing.
 struct Scope {
   enum class Kind : std::uint8_t { kBlock, kFunction, kIndex, kLambda };
   Kind kind = Kind::kBlock;
   Scope* outer = nullptr;
+  bool sees_params = true;  ///< of a function
   std::map<std::string, SymbolRef> symbols;
   std::vector<SymbolRef> order;  ///< in order of declaration
 

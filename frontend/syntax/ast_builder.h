@@ -112,12 +112,16 @@ class AstBuilder {
   ast::Target target(ast::Identifier name, std::optional<std::vector<SubscriptDraft>> items, const SourceRange& range);
   ast::Block block(std::vector<ast::StmtPtr> statements, const SourceRange& range);
   void top_level(std::vector<ast::StmtPtr> statements);
+  /// A statement at top level, before it is known whether the rest of the file can be read.
+  void reached(const ast::StmtPtr& statement);
   void bare_block(const SourceRange& range);
   void unmatched_brace(const SourceRange& range);
 
   /// Checks deferred to the end of the file.
   void finish_module();
   std::vector<ast::StmtPtr> take_statements() { return std::move(statements_); }
+  /// The statements at top level that were read, also if the file ended in an error.
+  std::vector<ast::StmtPtr> take_reached() { return std::move(reached_); }
 
  private:
   ast::ExprPtr make(ast::ExprNode node, const SourceRange& range);
@@ -133,6 +137,7 @@ class AstBuilder {
 
   DiagnosticSink& sink_;
   std::vector<ast::StmtPtr> statements_;
+  std::vector<ast::StmtPtr> reached_;
   std::vector<SourceRange> unsigned_minimums_;  // literals 2^63 not (yet) under a minus
   bool depth_reported_ = false;
 };

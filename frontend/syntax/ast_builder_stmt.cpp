@@ -365,6 +365,10 @@ void AstBuilder::top_level(std::vector<ast::StmtPtr> statements) {
   statements_ = std::move(statements);
 }
 
+void AstBuilder::reached(const ast::StmtPtr& statement) {
+  if (statement) reached_.push_back(statement);
+}
+
 void AstBuilder::bare_block(const SourceRange& range) {
   sink_.error(DiagnosticId::kSyntaxError, {range.file, range.line, range.column, range.line, range.column + 1},
               "a block cannot stand alone; blocks belong to `for`, `while`, `if` and `fn`");

@@ -343,6 +343,12 @@ bool is_reserved_word(const Token& token) {
   return !contextual && keywords().contains(token.text) && token.kind != Kind::TOK_STRING;
 }
 
+std::vector<std::string> words_of_grammar() {
+  std::vector<std::string> words;
+  for (const auto& [word, kind] : keywords()) words.push_back(word);
+  return words;
+}
+
 int kind_of_word(std::string_view word) {
   const auto found = keywords().find(word == "else if" ? "if" : word);
   return found == keywords().end() ? static_cast<int>(Kind::TOK_NAME) : found->second;

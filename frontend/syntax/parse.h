@@ -13,4 +13,14 @@ namespace tdsl::frontend {
 [[nodiscard]] std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file,
                                                     DiagnosticSink& sink, const SourceRange* place = nullptr);
 
+/// A module, and whether its file has no error.
+struct ParsedFile {
+  ast::Module module;
+  bool complete = false;
+};
+
+/// The same for editors: after errors, the statements that could be parsed.
+[[nodiscard]] ParsedFile parse_partly(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
+                                      const SourceRange* place = nullptr);
+
 }  // namespace tdsl::frontend

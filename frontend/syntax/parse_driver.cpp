@@ -131,8 +131,8 @@ GeneratedParser::symbol_type yylex(ParseDriver& driver) {
   }
 }
 
-std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
-                                      const SourceRange* place) {
+ParsedFile parse_partly(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
+                        const SourceRange* place) {
   const std::size_t errors_before = sink.error_count();
   TokenizedFile tokenized = tokenize(sources, file, sink);
   if (place != nullptr) {
@@ -152,10 +152,17 @@ std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_
     driver.builder().finish_module();
     sink.add_all(run_sink);
     report_missing(tokenized, sink);
-    if (sink.error_count() != errors_before) { return std::nullopt; }
-    TDSL_CHECK(accepted, "a file without errors is accepted");
-    return ast::Module{file, driver.builder().take_statements(), std::move(tokenized.comments)};
+    const bool complete = sink.error_count() == errors_before;
+    TDSL_CHECK(accepted || !complete, "a file without errors is accepted");
+    auto statements = accepted ? driver.builder().take_statements() : driver.builder().take_reached();
+    return {{file, std::move(statements), std::move(tokenized.comments)}, complete};
   }
+}
+
+std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
+                                      const SourceRange* place) {
+  ParsedFile parsed = parse_partly(sources, file, sink, place);
+  return parsed.complete ? std::optional(std::move(parsed.module)) : std::nullopt;
 }
 
 }  // namespace tdsl::frontend

@@ -118,7 +118,7 @@ module: top_statements                            { BUILD.top_level($1); };
 
 top_statements:
   %empty                                          { }
-| top_statements statement                        { $$ = append($1, $2); }
+| top_statements statement                        { $$ = append($1, $2); BUILD.reached($$.back()); }
 | top_statements "}"                              { $$ = $1; BUILD.unmatched_brace(@2); }
 ;
 

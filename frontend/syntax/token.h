@@ -41,6 +41,8 @@ struct TokenizedFile {
 
 /// True for reserved words, type names included.
 [[nodiscard]] bool is_reserved_word(const Token& token);
+/// All words of the grammar, in alphabetical order.
+[[nodiscard]] std::vector<std::string> words_of_grammar();
 /// The intended keyword (`let`) for a misspelt or foreign (`const`, `def`) word at the start of a statement, else
 /// empty.
 [[nodiscard]] std::string statement_word_for(const std::string& word);

@@ -1,6 +1,7 @@
 // Decides whether element-wise values with several readers are stored or recomputed in the loops of each reader. All
 // operators connected by such values form a partition (fusion/enumerate.h), which gets its cheapest assignment; all of
-// them run over the same points, so that the choice is independent of sizes.
+// them run over the same points, so that the choice is independent of sizes. Finding places costs
+// nothing in loops that have an interior (codegen/nest/interior.h).
 //
 //     %2 = compute [i in 0..%0] (sub(%1[i], 1.0))
 //     %3 = compute [] sum[i in 0..%0] (mul(%2[i], %2[i]))
@@ -51,6 +52,33 @@ double work_of(const ExprNode& n) {
   return 0;
 }
 
+/// True for arithmetic and comparisons of index variables and of scalars. Such a condition is a constant in the
+/// interior of a loop. In a subscript it is an address; there, places around the ends of a dimension are rare.
+bool is_of_places(const Expr& e, bool in_subscript = false) {
+  bool found = true;
+  for_each_node(e, [&](const ExprNode& n) {
+    const auto* b = std::get_if<Binary>(&n.op);
+    const auto* u = std::get_if<Unary>(&n.op);
+    const auto* r = std::get_if<Read>(&n.op);
+    const bool cheap = b != nullptr && !is_float(b->left->type) &&
+                       (work_of(n) == 1 || (in_subscript && (b->op == BinaryOp::kMod || b->op == BinaryOp::kRem)));
+    found = found && (cheap || std::holds_alternative<IndexRef>(n.op) || std::holds_alternative<Constant>(n.op) ||
+                      (u != nullptr && u->op == UnaryOp::kNot) || (r != nullptr && r->subscripts.empty()));
+  });
+  return found;
+}
+
+/// The operations of an element in the interior of a loop, without those that only find places.
+double work_of(const Expr& e) {
+  if (is_of_places(e)) return 0;
+  if (const auto* s = std::get_if<Select>(&e->op))
+    return work_of(s->condition) + std::max(work_of(s->when_true), work_of(s->when_false));
+  const bool reads = std::holds_alternative<Read>(e->op);
+  double work = work_of(*e);
+  for (const Expr& child : children(*e)) work += reads && is_of_places(child, true) ? 0 : work_of(child);
+  return work;
+}
+
 /// The operators of one region that shared values connect.
 class Group {
  public:
@@ -71,6 +99,12 @@ class Group {
     }
     int next = 0;
     for (const std::size_t node : nodes) numbers_[node] = next++;
+    have_interiors_ = std::ranges::all_of(nodes, [this](std::size_t node) {
+      const auto& c = std::get<Compute>(region_.nodes[node].op);
+      if (!c.monoid) return true;
+      const bool lines = c.monoid->kind == Monoid::Kind::kSum || c.monoid->kind == Monoid::Kind::kProd;
+      return lines && is_float(c.bodies[0]->type);
+    });
     Partition p;
     std::map<ValueId, int> sources;
     for (const std::size_t node : nodes) {
@@ -97,8 +131,10 @@ class Group {
     const std::size_t points = c.out.size() + c.reduce.size();
     const auto scan = [&](const Expr& e) {
       if (!e) return;
+      double work = have_interiors_ ? work_of(e) : 0;
+      if (!have_interiors_) for_each_node(e, [&](const ExprNode& n) { work += work_of(n); });
+      op.compute += work / (machine.flop_rate * kLoopRate);
       for_each_node(e, [&](const ExprNode& n) {
-        op.compute += work_of(n) / (machine.flop_rate * kLoopRate);
         const auto* r = std::get_if<Read>(&n.op);
         if (r == nullptr) return;
         const auto target =
@@ -123,6 +159,7 @@ class Group {
   const Program& program_;
   const Region& region_;
   std::map<std::size_t, int> numbers_;
+  bool have_interiors_ = false;  ///< the loops of all operators: maps, and float sums along lines
 };
 
 class SharedMaps : public RegionRewriter {

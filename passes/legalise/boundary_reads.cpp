@@ -44,6 +44,8 @@ class BoundaryReads {
   }
   [[nodiscard]] bool wraps() const { return wraps_; }
   [[nodiscard]] bool mirrors() const { return mirrors_; }
+  /// A periodic subscript is left that may wrap around more than once.
+  [[nodiscard]] bool turns_often() const { return turns_often_; }
 
  private:
   /// Chooses between the affine subscripts of dimension `d` and later dimensions.
@@ -55,8 +57,18 @@ class BoundaryReads {
       const auto p = periodic_of(r.subscripts[d], labels_, hoist);
       if (p && p->extent == shape[d]) return places(e, d, *p);
       if (const auto b = boundary_of(r.subscripts[d], labels_, hoist)) return places(e, d, *b);
+      turns_often_ = turns_often_ || is_modulo(r.subscripts[d], shape[d], hoist);
     }
     return e;
+  }
+
+  /// True for `mod(x, n)` in a dimension of n elements, with an x that depends on index variables alone.
+  static bool is_modulo(const Expr& e, const Extent& extent, const Hoist& hoist) {
+    const auto* b = std::get_if<Binary>(&e->op);
+    if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem)) return false;
+    const auto x = affine_of(b->left, hoist);
+    const auto n = x && !x->terms.empty() ? affine_of(b->right, hoist) : std::nullopt;
+    return n && n->terms.empty() && n->constant == extent;
   }
 
   /// The read with another subscript in dimension `d`.
@@ -107,6 +119,7 @@ class BoundaryReads {
   std::vector<std::pair<Expr, Expr>> turns_;
   bool wraps_ = false;
   bool mirrors_ = false;
+  bool turns_often_ = false;
 };
 
 }  // namespace
@@ -118,6 +131,9 @@ Program boundary_reads(const Program& program, PassContext& context) {
     rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });
     if (reads.wraps())
       context.applied(one.node().range, "a subscript that wraps around is a choice between two places");
+    if (reads.turns_often())
+      context.refused(one.node().range,
+                      "a periodic subscript is looked up: its index variable does not run over the dimension once");
     if (reads.mirrors()) context.applied(one.node().range, "a clamped or mirrored subscript is affine in the interior");
   });
 }

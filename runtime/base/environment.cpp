@@ -46,7 +46,7 @@ void read_launcher(const VariableLookup& lookup, Environment& e) {
   }
   if (lookup("PMIX_RANK") || lookup("PMIX_NAMESPACE")) {
     e.launcher = Launcher::kPmix;
-  } else if (lookup("PMI_RANK")) {
+  } else if (lookup("PMI_RANK") || lookup("PALS_RANKID")) {
     e.launcher = Launcher::kPmi;
     e.launcher_size = leading_number(lookup("PMI_SIZE"));
   }
@@ -59,7 +59,7 @@ void read_launcher(const VariableLookup& lookup, Environment& e) {
     e.several_nodes = leading_number(lookup("SLURM_STEP_NUM_NODES")).value_or(1) > 1;
     e.slurm_mpi = lookup("SLURM_MPI_TYPE").value_or("");
   }
-  for (const char* name : {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
     const std::optional<int> rank = rank_number(lookup(name));
     if (!rank || (!step && std::string_view(name) == "SLURM_PROCID")) continue;
     e.launch_rank = *rank;
@@ -67,11 +67,19 @@ void read_launcher(const VariableLookup& lookup, Environment& e) {
   }
 }
 
+/// The family whose launcher sets these variables. PMIx alone may be Slurm's, for any family.
+std::string launcher_family(const VariableLookup& lookup) {
+  if (lookup("OMPI_COMM_WORLD_SIZE") || lookup("PRTE_LAUNCHED")) return "openmpi";
+  if (lookup("PALS_APID") || lookup("PALS_RANKID") || lookup("HYDI_CONTROL_FD")) return "mpich";
+  const bool pmix = lookup("PMIX_RANK") || lookup("PMIX_NAMESPACE");
+  return !pmix && (lookup("PMI_RANK") || lookup("PMI_FD")) ? "mpich" : "";
+}
+
 /// The items of a list such as `self,vader`.
-std::vector<std::string_view> list_items(std::string_view text) {
+std::vector<std::string_view> list_items(std::string_view text, char separator = ',') {
   std::vector<std::string_view> items;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
+    const std::size_t end = std::min(text.find(separator), text.size());
     items.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -87,6 +95,17 @@ bool stays_inside(std::string_view list) {
   if (list.starts_with('^')) return has(list_items(list.substr(1)), "tcp");
   return std::ranges::all_of(
       list_items(list), [&](std::string_view item) { return std::ranges::find(kInside, item) != std::end(kInside); });
+}
+
+void read_mpi(const VariableLookup& lookup, Environment& e) {
+  e.launcher_family = launcher_family(lookup);
+  e.mpi = lookup("TDSL_MPI").value_or("");
+  if (const auto home = lookup("HOME"); home && !home->empty()) e.mpi_folders.push_back(*home + "/.local/lib/tdsl/mpi");
+  if (const auto home = lookup("TDSL_HOME"); home && !home->empty()) e.mpi_folders.push_back(*home + "/lib/tdsl");
+  const std::string folders = lookup("LD_LIBRARY_PATH").value_or("");
+  for (const std::string_view folder : list_items(folders, ':')) {
+    if (!folder.empty()) e.library_folders.emplace_back(folder);
+  }
 }
 
 bool is_loopback(std::string_view list) {
@@ -112,6 +131,7 @@ Environment read_environment(const VariableLookup& lookup) {
   e.omp_num_threads = leading_number(lookup("OMP_NUM_THREADS"));
   e.blis_arch_type = lookup("BLIS_ARCH_TYPE");
   read_launcher(lookup, e);
+  read_mpi(lookup, e);
   e.pmix_namespace = lookup("PMIX_NAMESPACE").value_or("");
   e.trusted = lookup("TDSL_LAUNCH") == "trust";
   for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include"}) {
@@ -169,6 +189,7 @@ void drop(const std::vector<Setting>& settings) {
 }
 
 Launch classify_launch(const Environment& environment) {
+  if (environment.mpi == "none") return Launch::kSingle;
   if (environment.launcher == Launcher::kMpirun || environment.launcher == Launcher::kPmix) return Launch::kLaunched;
   if (environment.trusted && environment.launcher == Launcher::kPmi) return Launch::kLaunched;
   // A launcher of another MPI inside a step of one task is only detected after MPI has started.

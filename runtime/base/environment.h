@@ -32,14 +32,18 @@ struct Environment {
   std::optional<std::string> blis_arch_type;  ///< BLIS_ARCH_TYPE, which the runtime never overrides
   std::optional<int> launcher_size;           ///< ranks announced by mpirun or PMI (OMPI_COMM_WORLD_SIZE, PMI_SIZE)
   Launcher launcher = Launcher::kNone;        ///< launcher of this process
-  int launch_rank = 0;                     ///< rank of this process according to the launcher, before MPI has started
-  bool several_nodes = false;              ///< the launcher has started processes on more than one node
-  bool trusted = false;                    ///< TDSL_LAUNCH=trust: MPI is started with any launcher
-  std::optional<int> slurm_step_tasks;     ///< tasks of the Slurm step this process belongs to
-  std::optional<int> slurm_tasks;          ///< SLURM_NTASKS: of the job, or of the step
-  std::string pmix_namespace;              ///< PMIX_NAMESPACE: identifies the run on its nodes
-  std::string slurm_mpi;                   ///< SLURM_MPI_TYPE: value of srun's --mpi
-  std::optional<int> slurm_cpus_per_task;  ///< SLURM_CPUS_PER_TASK
+  std::string launcher_family;           ///< MPI family of the launcher (mpi_choice.h); empty: its marks do not tell
+  std::string mpi;                       ///< TDSL_MPI=FAMILY|none|SHIM[:LIBRARY]: the MPI library to open
+  std::vector<std::string> mpi_folders;  ///< of shims: ~/.local/lib/tdsl/mpi, and lib/tdsl of TDSL_HOME
+  std::vector<std::string> library_folders;  ///< LD_LIBRARY_PATH
+  int launch_rank = 0;                       ///< rank of this process according to the launcher, before MPI has started
+  bool several_nodes = false;                ///< the launcher has started processes on more than one node
+  bool trusted = false;                      ///< TDSL_LAUNCH=trust: MPI is started with any launcher
+  std::optional<int> slurm_step_tasks;       ///< tasks of the Slurm step this process belongs to
+  std::optional<int> slurm_tasks;            ///< SLURM_NTASKS: of the job, or of the step
+  std::string pmix_namespace;                ///< PMIX_NAMESPACE: identifies the run on its nodes
+  std::string slurm_mpi;                     ///< SLURM_MPI_TYPE: value of srun's --mpi
+  std::optional<int> slurm_cpus_per_task;    ///< SLURM_CPUS_PER_TASK
   std::int64_t slurm_node_memory =
       0;  ///< SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times the step's cores on a node, in bytes; 0: not given
   std::optional<std::string> slurm_job;  ///< SLURM_JOB_ID
@@ -76,7 +80,7 @@ void drop(const std::vector<Setting>& settings);
 
 /// How the processes of a run were launched.
 enum class Launch {
-  kSingle,    ///< no launcher: one rank, without MPI
+  kSingle,    ///< no launcher, or TDSL_MPI=none: one rank, without MPI
   kLaunched,  ///< mpirun, srun with PMIx, or a launcher with PMI: start MPI
   kRefused    ///< a Slurm step with several tasks but without PMIx: every task would run as a single rank
 };

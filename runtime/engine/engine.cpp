@@ -33,6 +33,12 @@ RankStatus Engine::State::status() {
   return status;
 }
 
+/// After a failure: running kernels end, and rank 0 counts their notes.
+void Engine::State::settle() {
+  failure.settle([this] { poll(); },
+                 [this] { return workers.running == 0 ? notices.end() : context.me == 0 && notices.settled(); });
+}
+
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
     : state_(std::make_unique<State>(world, store, std::move(lookup), std::move(options))) {}
 
@@ -67,7 +73,7 @@ void Engine::run(const std::function<void()>& program) {
       } catch (const RunStopped&) {
         // The failure is already recorded.
       } catch (...) { s.failure.fail(std::current_exception()); }
-      if (s.failure.failed()) s.failure.settle([&s] { s.poll(); });
+      if (s.failure.failed()) s.settle();
       const Lock lock(s.context.mutex);
       s.workers.stopping = true;
       s.ready.wake_all();
@@ -76,6 +82,10 @@ void Engine::run(const std::function<void()>& program) {
   if (s.context.options.disk != nullptr) {
     s.context.options.disk->stop();
     s.context.options.disk->tell(nullptr);
+  }
+  if (s.failure.failed()) {
+    const Lock lock(s.context.mutex);
+    s.failure.end();
   }
   s.workers.stopping = false;
   s.profile.front.settle(s.context.now());

@@ -60,6 +60,10 @@ struct EngineOptions {
   /// Rank 0 calls it once if the run fails on any rank, before the other ranks are notified: prints the message,
   /// removes temporary files.
   std::function<void(const RunError&)> report;
+  /// Rank 0 calls it once after `report`, when actions of expect_notes are no longer called.
+  std::function<void()> ended;
+  /// Asked by the program's thread between tasks, ten times a second: true ends the run on all ranks. Empty: never.
+  std::function<bool()> stop;
 };
 
 /// Statistics of one site (recording place) on this rank.

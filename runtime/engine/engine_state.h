@@ -31,6 +31,7 @@ struct Workers {
   bool polling = false;        ///< a thread polls for the idle rank
   bool was_idle = false;       ///< no poll has made progress and no task has run since `idle_since`
   double idle_since = 0;
+  double asked_to_stop = 0;                               ///< when EngineOptions::stop was called last
   bool stopping = false;                                  ///< the program has returned
   std::atomic<const char*> waits_for{"the other ranks"};  ///< reason for idleness
 };
@@ -54,7 +55,10 @@ struct Engine::State {
   void admit();
   void admit_step(OperationRun& operation);
   void run_task(Lock& lock, TaskRun& task);
+  void run_kernels(const TaskRun& task, Call& call);
   void run_inspection(Lock& lock, TaskRun& task);
+  template <class Work>
+  void run_unlocked(Lock& lock, const Work& work);
   void complete(TaskRun& task);
   void end_task(OperationRun& operation, Index step);
   void check_block(const TaskRun& task, Index bytes) const;
@@ -78,8 +82,10 @@ struct Engine::State {
   void work_until(Done done);
   void work();
   void idle(Lock& lock);
+  void ask_to_stop(Lock& lock);
 
   [[nodiscard]] RankStatus status();
+  void settle();
 
   Context context;
   Delays delays;
@@ -116,6 +122,7 @@ void Engine::State::work_until(Done done) {
     IdleTime waiting(context, profile, tracer);
     workers.program_works = false;
     while (!done() && !failure.failed()) {
+      if (context.options.stop) ask_to_stop(lock);
       if (TaskRun* task = ready.pop()) {
         workers.was_idle = false;
         waiting.end();

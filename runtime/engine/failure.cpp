@@ -6,6 +6,7 @@
 
 #include "runtime/engine/messages/wire.h"
 #include "runtime/engine/store/spare_memory.h"
+#include "runtime/engine/watch/heartbeat.h"
 
 namespace tdsl::rt {
 
@@ -13,6 +14,8 @@ namespace {
 
 /// Seconds after which a rank ends without a verdict.
 constexpr double kMostSettling = 10;
+/// Seconds after which rank 0 waits for no more notices.
+constexpr double kMostCounting = 5;
 
 Failure::Verdict describe(const std::exception_ptr& error) {
   try {
@@ -56,6 +59,10 @@ void Failure::report(Verdict failure) {
 }
 
 void Failure::take(const ControlMessage& message) {
+  if (message.tag == wire::kLeave) {
+    may_leave_ = true;
+    return;
+  }
   wire::Note note = wire::decode_note(message.bytes);
   Verdict failure{std::move(note.text), static_cast<ExitCode>(note.number)};
   if (message.tag == wire::kFailure) return report(std::move(failure));
@@ -63,7 +70,21 @@ void Failure::take(const ControlMessage& message) {
   failed_ = true;
 }
 
-void Failure::settle(const std::function<void()>& poll) {
+void Failure::end() {
+  if (context_.me != 0 || may_leave_) return;
+  may_leave_ = true;
+  if (context_.options.ended) context_.options.ended();
+  outbox_.tell_others(wire::kLeave, {});
+}
+
+/// Under the lock.
+bool Failure::settled(bool noted) {
+  if (!verdict_) return false;
+  if (noted || verdict_->code == kLostRank) end();
+  return may_leave_ && outbox_.empty();
+}
+
+void Failure::settle(const std::function<void()>& poll, const std::function<bool()>& noted) {
   const double begin = context_.now();
   while (context_.world.size() > 1) {
     bool talks = true;
@@ -80,12 +101,12 @@ void Failure::settle(const std::function<void()>& poll) {
       if (context_.options.report) context_.options.report(RunError(verdict_->text, verdict_->code));
       return;
     }
-    bool settled = false;
+    bool over = false;
     {
       const Lock lock(context_.mutex);
-      settled = verdict_ && outbox_.empty();
+      over = settled(noted() || context_.now() - begin > kMostCounting);
     }
-    if (settled && context_.world.access()->pending_control() == 0) return;
+    if (over && context_.world.access()->pending_control() == 0) return;
     context_.world.rest(std::chrono::microseconds{0});
   }
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
@@ -187,6 +188,7 @@ bool Engine::State::poll_once(Transport& access) {
   admit();
   ready.wake_all();
   const std::vector<Notices::Action> due = notices.take_due();
+  if (failure.failed() && notices.settled()) failure.end();
   lock.unlock();
   call_due(due);
   return true;
@@ -251,21 +253,33 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kShare: return exchanges.take_shared(message);
     case wire::kBoundary: return send_boundary(outbox, boundaries.take(decode_boundary(message)));
     case wire::kNotice: return notices.take_message(message);
+    case wire::kNoted: return notices.take_end();
     case wire::kPulse: return watching.take_pulse(message);
     case wire::kAsk: return watching.take_ask(status(), message);
     case wire::kStatus: return watching.take_status(message);
     case wire::kFailure:
-    case wire::kAbort: return failure.take(message);
+    case wire::kAbort:
+    case wire::kLeave: return failure.take(message);
     default: TDSL_CHECK(false, "a control message has a known tag");
   }
 }
 
 void Engine::State::call_due(const std::vector<Notices::Action>& due) {
   if (due.empty()) return;
-  for (const Notices::Action& action : due) action();
-  const Lock lock(context.mutex);
-  notices.called(due.size());
-  ready.wake_all();
+  std::exception_ptr error;
+  for (const Notices::Action& action : due) {
+    try {
+      action();
+    } catch (...) {
+      if (error == nullptr) error = std::current_exception();
+    }
+  }
+  {
+    const Lock lock(context.mutex);
+    notices.called(due.size());
+    ready.wake_all();
+  }
+  if (error != nullptr && !failure.failed()) std::rethrow_exception(error);
 }
 
 }  // namespace tdsl::rt

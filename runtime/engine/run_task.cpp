@@ -110,6 +110,23 @@ void show_outputs(BlockWatch& watch, const TaskRun& task, const Call& call) {
 
 }  // namespace
 
+/// Runs a task's work without the lock, which is held again at the end.
+template <class Work>
+void Engine::State::run_unlocked(Lock& lock, const Work& work) {
+  ++workers.running;
+  lock.unlock();
+  try {
+    delays.pause();
+    work();
+  } catch (...) {
+    lock.lock();
+    --workers.running;
+    throw;
+  }
+  lock.lock();
+  --workers.running;
+}
+
 void Engine::State::run_inspection(Lock& lock, TaskRun& task) {
   std::vector<BlockPart> blocks;
   for (const Input& input : task.inputs) {
@@ -122,26 +139,14 @@ void Engine::State::run_inspection(Lock& lock, TaskRun& task) {
   OperationRun& operation = *task.operation;
   const Index step = task.step;
   task.running_since = context.now();
-  ++workers.running;
-  lock.unlock();
-  delays.pause();
-  Lists::inspect(*meetings, blocks);
-  lock.lock();
-  --workers.running;
+  run_unlocked(lock, [&] { Lists::inspect(*meetings, blocks); });
   tasks.end_inspection(task);
   lists.end_inspection(*meetings);
   end_task(operation, step);
 }
 
-void Engine::State::run_task(Lock& lock, TaskRun& task) {
-  if (task.inspects != nullptr) return run_inspection(lock, task);
-  Call call;
-  calls.prepare(task, call);
-  task.running_since = context.now();
-  ++workers.running;
-  lock.unlock();
-  delays.pause();
-  const double start = context.now();
+/// Calls the task's kernel, with its results observed. Without the lock.
+void Engine::State::run_kernels(const TaskRun& task, Call& call) {
   std::optional<progress::Scope> talks;
   if (!context.single()) talks.emplace([](void* state) { static_cast<State*>(state)->poll_in_kernel(); }, this);
   call.assemble();
@@ -159,11 +164,20 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
     call_kernel(*task.operation, args);
   }
   if (context.options.watch != nullptr && task.task.last) show_outputs(*context.options.watch, task, call);
-  const double end = context.now();
-  talks.reset();
-  call.assemblies.clear();
-  lock.lock();
-  --workers.running;
+}
+
+void Engine::State::run_task(Lock& lock, TaskRun& task) {
+  if (task.inspects != nullptr) return run_inspection(lock, task);
+  Call call;
+  calls.prepare(task, call);
+  task.running_since = context.now();
+  double start = 0, end = 0;
+  run_unlocked(lock, [&] {
+    start = context.now();
+    run_kernels(task, call);
+    end = context.now();
+    call.assemblies.clear();
+  });
   profile.note_silence(end - std::max(start, polls.last.load()));
   profile.count(task, start, end, !call.runs.empty());
   if (thread_trace != nullptr) tracer.task(task, start, end);

@@ -62,7 +62,7 @@ const EntryFile* InputFile::entries() const {
 const std::string& InputFile::path() const { return dense() != nullptr ? dense()->path() : entries()->path(); }
 
 const FileIdentity& InputFile::identity() const {
-  return dense() != nullptr ? dense()->identity() : entries()->file().identity();
+  return dense() != nullptr ? dense()->identity() : entries()->identity();
 }
 
 std::optional<Extents> InputFile::shape() const {

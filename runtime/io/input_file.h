@@ -19,6 +19,7 @@ class InputFile {
   /// Opens the file and checks its header.
   explicit InputFile(const std::string& path);
   explicit InputFile(std::unique_ptr<const TensorReader> tensor) : file_(std::move(tensor)) {}
+  explicit InputFile(std::unique_ptr<EntryFile> entries) : file_(std::move(entries)) {}
 
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const FileIdentity& identity() const;

@@ -1,8 +1,13 @@
 #include "runtime/kernels/assembled.h"
 
+#include <array>
 #include <cstring>
+#include <span>
+#include <type_traits>
 
 #include "runtime/check.h"
+#include "runtime/kernels/combine.h"
+#include "runtime/types.h"
 
 namespace tdsl::rt {
 
@@ -46,14 +51,76 @@ void AssembledTile<T>::keep_entries() {
   std::memcpy(to + sizeof head, entries.data(), entries.size());
 }
 
-namespace {
-
-template <class T, plan::Combine kCombine>
-void assemble_parts(const TaskArgs& t) {
-  AssembledTile<T> tile(t);
-  for (const BlockPart& part : t.inputs[0].parts) tile.append(part);
-  tile.template finish<kCombine>();
+template <class T>
+template <class ValueOf>
+void AssembledTile<T>::finish_by(const ValueOf& value_of) {
+  if (entries_.empty()) return;
+  if (t_.partial || !t_.last) return keep_entries();
+  Box tile = box_;
+  for (int d = 0; d < tile.rank; ++d) tile[d] = {0, box_[d].size()};
+  thread_local sparse::Output<T> elements;
+  elements.begin(tile);
+  sparse::assemble(form_, entries_.bytes(), tile, elements, value_of);
+  put_block(t_.sink(), elements.entries());
 }
+
+template <class T>
+template <plan::Combine kCombine>
+void AssembledTile<T>::finish_combined() {
+  finish_by([](const sparse::ElementEntries& list) {
+    T value{};
+    for (std::size_t k = 0; k < list.size(); ++k)
+      value = combined<kCombine>(value, static_cast<T>(list.value<Stored>(k)));
+    return value;
+  });
+}
+
+template <class T>
+void AssembledTile<T>::finish(plan::Combine combine) {
+  using plan::Combine;
+  if constexpr (std::is_same_v<T, bool>) {
+    switch (combine) {
+      case Combine::kAny:
+      case Combine::kMax: return finish_combined<Combine::kAny>();
+      case Combine::kAll:
+      case Combine::kMin:
+      case Combine::kProd: return finish_combined<Combine::kAll>();
+      default: TDSL_CHECK(false, "bools combine by any, all, min or max");
+    }
+  } else {
+    switch (combine) {
+      case Combine::kSum: return finish_combined<Combine::kSum>();
+      case Combine::kProd: return finish_combined<Combine::kProd>();
+      case Combine::kMin: return finish_combined<Combine::kMin>();
+      case Combine::kMax: return finish_combined<Combine::kMax>();
+      default: TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
+    }
+  }
+}
+
+template <class T>
+void AssembledTile<T>::finish_moved() {
+  finish_by([](const sparse::ElementEntries& list) { return static_cast<T>(list.value<Stored>(0)); });
+}
+
+template <class T>
+void AssembledTile<T>::finish_once(SourceLine place, const char* message) {
+  finish_by([&](const sparse::ElementEntries& list) {
+    if (list.size() > 1) stop(place, message);
+    if constexpr (std::is_same_v<T, bool>)
+      return list.value<Stored>(0) != 0;
+    else
+      return static_cast<T>(list.value<Stored>(0) + T(0));  // not -0
+  });
+}
+
+template <class T>
+sparse::EntryList& AssembledTile<T>::of_thread() {
+  thread_local sparse::EntryList entries;
+  return entries;
+}
+
+namespace {
 
 template <class T>
 void move_parts(const TaskArgs& t) {
@@ -64,26 +131,11 @@ void move_parts(const TaskArgs& t) {
 
 template <class T>
 Kernel assembled_from(plan::Combine combine) {
-  using plan::Combine;
-  if constexpr (std::is_same_v<T, bool>) {
-    switch (combine) {
-      case Combine::kAny:
-      case Combine::kMax: return assemble_parts<bool, Combine::kAny>;
-      case Combine::kAll:
-      case Combine::kMin:
-      case Combine::kProd: return assemble_parts<bool, Combine::kAll>;
-      default: TDSL_CHECK(false, "bools combine by any, all, min or max");
-    }
-  } else {
-    switch (combine) {
-      case Combine::kSum: return assemble_parts<T, Combine::kSum>;
-      case Combine::kProd: return assemble_parts<T, Combine::kProd>;
-      case Combine::kMin: return assemble_parts<T, Combine::kMin>;
-      case Combine::kMax: return assemble_parts<T, Combine::kMax>;
-      default: TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
-    }
-  }
-  return {};
+  return [combine](const TaskArgs& t) {
+    AssembledTile<T> tile(t);
+    for (const BlockPart& part : t.inputs[0].parts) tile.append(part);
+    tile.finish(combine);
+  };
 }
 
 }  // namespace
@@ -97,9 +149,7 @@ Kernel moved_kernel(ElementType type) {
   return visit_element_type(type, [&](auto tag) -> Kernel { return move_parts<typename decltype(tag)::type>; });
 }
 
-#define TDSL_INSTANTIATE(enumerator, T, ...)                \
-  template void AssembledTile<T>::append(const BlockPart&); \
-  template void AssembledTile<T>::keep_entries();
+#define TDSL_INSTANTIATE(enumerator, T, ...) template class AssembledTile<T>;
 TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
 #undef TDSL_INSTANTIATE
 

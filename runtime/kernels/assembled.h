@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <type_traits>
 
-#include "runtime/kernels/combine.h"
 #include "runtime/kernels/stop.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/kernels/task.h"
+#include "runtime/plan/op.h"
 #include "runtime/sparse/assembly.h"
 
 // Kernels that assemble compressed tiles from points with computed positions:
@@ -15,7 +16,7 @@
 //     for (…) {
 //       if (…the position is in the tile…) K.put({row, column}, value);
 //     }
-//     K.finish<Combine::kSum>();
+//     K.finish(Combine::kSum);
 //
 // A task sees a part of the points: a panel, or the points of a partial result. All but the last panel, and partial
 // results, leave their entries uncombined; the last panel, or the combination of the partial results, combines the
@@ -47,49 +48,21 @@ class AssembledTile {
   void append(const BlockPart& block);
 
   /// Completes the block: an element is its values combined with 0, in order. Call once.
-  template <plan::Combine kCombine>
-  void finish() {
-    finish_by([](const sparse::ElementEntries& list) {
-      T value{};
-      for (std::size_t k = 0; k < list.size(); ++k)
-        value = combined<kCombine>(value, static_cast<T>(list.value<Stored>(k)));
-      return value;
-    });
-  }
+  void finish(plan::Combine combine);
   /// The same for elements with one entry each, whose values are unchanged.
-  void finish_moved() {
-    finish_by([](const sparse::ElementEntries& list) { return static_cast<T>(list.value<Stored>(0)); });
-  }
+  void finish_moved();
   /// The same for an element with one entry. If it has several, the run stops with the message.
-  void finish_once(SourceLine place, const char* message) {
-    finish_by([&](const sparse::ElementEntries& list) {
-      if (list.size() > 1) stop(place, message);
-      if constexpr (std::is_same_v<T, bool>)
-        return list.value<Stored>(0) != 0;
-      else
-        return static_cast<T>(list.value<Stored>(0) + T(0));  // not -0
-    });
-  }
+  void finish_once(SourceLine place, const char* message);
 
  private:
   using Stored = std::conditional_t<std::is_same_v<T, bool>, std::int32_t, T>;
 
+  template <plan::Combine kCombine>
+  void finish_combined();
   template <class ValueOf>
-  void finish_by(const ValueOf& value_of) {
-    if (entries_.empty()) return;
-    if (t_.partial || !t_.last) return keep_entries();
-    Box tile = box_;
-    for (int d = 0; d < tile.rank; ++d) tile[d] = {0, box_[d].size()};
-    thread_local sparse::Output<T> elements;
-    elements.begin(tile);
-    sparse::assemble(form_, entries_.bytes(), tile, elements, value_of);
-    put_block(t_.sink(), elements.entries());
-  }
+  void finish_by(const ValueOf& value_of);
   void keep_entries();
-  [[nodiscard]] static sparse::EntryList& of_thread() {
-    thread_local sparse::EntryList entries;
-    return entries;
-  }
+  [[nodiscard]] static sparse::EntryList& of_thread();
 
   const TaskArgs& t_;
   Box box_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/kernels/lanes.h"
 #include "runtime/kernels/task.h"
 
 // Loops over parts of a range in which conditions are compile-time constants, so that every part is specialised:
@@ -40,14 +41,19 @@ template <bool Simd, class F, class... Constants>
   }
 }
 
+/// The part of a range inside.
+[[nodiscard]] inline Interval interior(Interval range, const Inner& inner) {
+  const Index begin = std::clamp(inner.from, range.lo, std::max(range.lo, range.hi));
+  return {begin, inner.where ? std::clamp(inner.to, begin, std::max(begin, range.hi)) : begin};
+}
+
 /// f(std::true_type, i) in the interior, f(std::false_type, i) elsewhere.
 template <bool Simd, class F>
 [[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) {
-  const Index begin = std::clamp(inner.from, range.lo, std::max(range.lo, range.hi));
-  const Index end = inner.where ? std::clamp(inner.to, begin, std::max(begin, range.hi)) : begin;
-  each_of<false>({range.lo, begin}, f, std::false_type{});
-  each_of<Simd>({begin, end}, f, std::true_type{});
-  each_of<false>({end, range.hi}, f, std::false_type{});
+  const Interval inside = interior(range, inner);
+  each_of<false>({range.lo, inside.lo}, f, std::false_type{});
+  each_of<Simd>(inside, f, std::true_type{});
+  each_of<false>({inside.hi, range.hi}, f, std::false_type{});
 }
 
 /// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type before
@@ -90,6 +96,29 @@ template <class F>
 template <class F>
 [[gnu::always_inline]] inline void each_inner_simd(Interval range, const Inner& inner, const F& f) {
   detail::each_inner<true>(range, inner, f);
+}
+
+/// The sum (product) of f(inside, i) over the range: in lanes (lanes.h) in the interior, one by one in front of it and
+/// behind it.
+template <class T, class F>
+[[gnu::always_inline]] inline T inner_sum(Interval range, const Inner& inner, const F& f) {
+  const Interval inside = detail::interior(range, inner);
+  T total{0};
+  for (Index i = range.lo; i < inside.lo; ++i) total += f(std::false_type{}, i);
+  total += lanes::sum<T>(
+      inside, [&](Index i) __attribute__((always_inline)) { return f(std::true_type{}, i); });
+  for (Index i = inside.hi; i < range.hi; ++i) total += f(std::false_type{}, i);
+  return total;
+}
+template <class T, class F>
+[[gnu::always_inline]] inline T inner_product(Interval range, const Inner& inner, const F& f) {
+  const Interval inside = detail::interior(range, inner);
+  T total{1};
+  for (Index i = range.lo; i < inside.lo; ++i) total *= f(std::false_type{}, i);
+  total *= lanes::product<T>(
+      inside, [&](Index i) __attribute__((always_inline)) { return f(std::true_type{}, i); });
+  for (Index i = inside.hi; i < range.hi; ++i) total *= f(std::false_type{}, i);
+  return total;
 }
 
 /// f(before…, i): whether i is before until[k], for every k.

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <deque>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/kernels/product/row_panels.h"
 #include "runtime/kernels/task.h"
 #include "runtime/sparse/accumulator.h"
+#include "runtime/sparse/coded_visits.h"
 #include "runtime/sparse/joint.h"
 #include "runtime/sparse/joint_levels.h"
 #include "runtime/sparse/output.h"
@@ -28,14 +29,7 @@
 namespace tdsl::rt {
 
 /// The nonempty blocks of operand number `k`.
-[[nodiscard]] inline std::vector<sparse::Part> stored_parts(const TaskArgs& t, int k) {
-  std::vector<sparse::Part> parts;
-  for (const BlockPart& block : t.inputs[static_cast<std::size_t>(k)].parts) {
-    if (block.data != nullptr)
-      parts.push_back({reinterpret_cast<const sparse::BlockHead*>(block.data), block.box, block.box[0]});
-  }
-  return parts;
-}
+[[nodiscard]] std::vector<sparse::Part> stored_parts(const TaskArgs& t, int k);
 
 /// Operand number `k`, in blocks of stored elements.
 template <class T, int R>
@@ -88,37 +82,11 @@ template <class T>
   return std::clamp<Index>(kRoom / std::clamp<Index>(count * static_cast<Index>(sizeof(T)), 1, kRowBytesAhead), 4, 16);
 }
 
-/// Blocks of fewer bytes are not coded.
-inline constexpr Index kCodedFrom = Index{1} << 14;
-
-/// Passes the block of a tile to the sink, with coded columns if that takes at most half the bytes; otherwise false.
-template <class T>
-[[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, Index plain_bytes) {
-  if constexpr (!std::is_same_v<T, bool>) {
-    if (plain_bytes < kCodedFrom) return false;
-    const sparse::Coder<T> coder(elements, plain_bytes / 2);
-    if (coder.head().bytes == 0) return false;
-    sink.holds(elements.count());
-    coder.write(sink.begin(coder.head().bytes));
-    return true;
-  }
-  return false;
-}
-
 /// Passes the block of a tile to the sink; no block if it has no elements. Its contents determine whether its rows are
 /// compressed and, if they may be, its columns coded.
 template <class T>
-void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements, bool coded = false) {
-  static constexpr auto kListed = [] {
-    std::array<sparse::Level, plan::kMaxRank> levels{};
-    levels.fill(sparse::Level::kCompressed);
-    return levels;
-  }();
-  const sparse::BlockHead head = sparse::head_of(elements, std::span(kListed).first(elements.extents.size()));
-  if (head.bytes == 0 || (coded && put_coded(sink, elements, head.bytes))) return;
-  sink.holds(elements.count());
-  sparse::write_block(head, elements, sink.begin(head.bytes));
-}
+void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements,
+               const std::optional<sparse::CodedVisits>& coded = std::nullopt);
 
 /// Builds the block of an output tile from its elements in subscript order. Zeros are omitted. The thread keeps the
 /// element buffer for its next tile.
@@ -141,14 +109,12 @@ class StoredTile {
     return elements_.put_many(most, f);
   }
   /// Completes the block. Call once.
-  void finish(bool coded = false) { put_block(sink_, elements_.entries(), coded); }
+  void finish(const std::optional<sparse::CodedVisits>& coded = std::nullopt) {
+    put_block(sink_, elements_.entries(), coded);
+  }
 
  private:
-  [[nodiscard]] static sparse::Output<T>& of_thread(std::size_t k) {
-    thread_local std::deque<sparse::Output<T>> outputs;
-    while (outputs.size() <= k) outputs.emplace_back();
-    return outputs[k];
-  }
+  [[nodiscard]] static sparse::Output<T>& of_thread(std::size_t k);
 
   BlockSink& sink_;
   sparse::Output<T>& elements_;
@@ -223,25 +189,18 @@ class AccumulatedTile {
   void add(const F& f) {
     AddedSums sums{of_thread_.added.into(columns_.size()), columns_.lo};
     visit(f, sums);
-    const auto drain = [this](std::uint32_t* columns, T* values) { return of_thread_.added.drain(columns, values); };
-    expected_ = tile_.put_many(columns_.size() + sparse::AddedRow<T>::kSlack, drain);
+    put_added();
   }
   template <class F>
   void combine(sparse::HashAccumulator<T>& accumulator, const F& f) {
     HashedSums sums(accumulator, columns_.lo);
     visit(f, sums);
-    expected_ = 0;
-    accumulator.flush([this](Index j, T value) {
-      ++expected_;
-      if constexpr (std::is_floating_point_v<T>) value += T(0);  // a sum of -0 only
-      tile_.put(columns_.lo + j, value);
-    });
+    put_hashed();
   }
-  [[nodiscard]] static Accumulators& accumulators(std::size_t k) {
-    thread_local std::deque<Accumulators> all;
-    while (all.size() <= k) all.emplace_back();
-    return all[k];
-  }
+  // The end of a row.
+  void put_added();
+  void put_hashed();
+  [[nodiscard]] static Accumulators& accumulators(std::size_t k);
 
   StoredTile<T> tile_;
   Interval columns_;

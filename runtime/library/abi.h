@@ -36,4 +36,23 @@ typedef struct tdsl_array {
   tdsl_box* boxes;
 } tdsl_array;
 
+/* Added to the type of a matrix whose boxes have stored elements only: a box is whole rows, its `data` a tdsl_sparse*.
+ */
+#define TDSL_SPARSE 256
+
+/* Rows of a matrix, compressed (CSR): the elements of row r of the box are those from indptr[r] up to indptr[r + 1];
+ * row by row, columns in any order, elements of equal subscripts are added. Of an input: everything is given. Of an
+ * output: `run` gives rows, cols and count, then `fill` writes the three lists, ordered and without equal subscripts.
+ */
+typedef struct tdsl_sparse {
+  int64_t size;       /* sizeof(tdsl_sparse) */
+  int64_t index_bits; /* 32 or 64: of indptr and indices, which are signed */
+  void* indptr;       /* rows + 1 numbers */
+  void* indices;      /* the columns of `count` elements */
+  void* values;       /* likewise, of the array's type */
+  int64_t rows;       /* of this box */
+  int64_t cols;
+  int64_t count;
+} tdsl_sparse;
+
 #endif

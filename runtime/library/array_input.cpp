@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/kernels/copy.h"
+#include "runtime/library/array_entries.h"
 #include "runtime/library/arrays.h"
 #include "runtime/library/boxes.h"
 
@@ -57,9 +58,11 @@ void ArrayReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, 
   for (const auto& staged : arrays_.staged_[input_]) take(staged.where);
 }
 
-std::unique_ptr<const TensorReader> Arrays::reader(const std::string& name) {
+std::optional<InputFile> Arrays::input(const std::string& name) {
   const std::size_t input = inputs_.find(name);
-  return input == inputs_.mine.size() ? nullptr : std::make_unique<const ArrayReader>(*this, input);
+  if (input == inputs_.mine.size()) return std::nullopt;
+  if (inputs_.mine[input].sparse) return InputFile(entry_file(*this, input));
+  return InputFile(std::unique_ptr<const TensorReader>(std::make_unique<const ArrayReader>(*this, input)));
 }
 
 namespace {

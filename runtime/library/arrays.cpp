@@ -42,7 +42,8 @@ namespace {
 std::string described(const std::vector<Array>& arrays, bool with_boxes) {
   std::ostringstream text;
   for (const Array& array : arrays) {
-    text << array.name << ' ' << (array.ours ? "?" : element_name(array.type)) << ' ' << array.shape.size();
+    text << array.name << ' ' << (array.ours ? "?" : element_name(array.type)) << (array.sparse ? " sparse " : " ")
+         << array.shape.size();
     for (const std::int64_t extent : array.shape) text << ' ' << extent;
     text << '\n';
     if (!with_boxes) continue;
@@ -142,6 +143,7 @@ void Arrays::compare(World& world, Side& side, std::string mistake) {
     fail("rank " + std::to_string(rank) +
          " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
   }
+  heads_ += heads.front() + '\n';
   side.boxes.assign(side.mine.size(), {});
   for (const std::string& text : world.access()->all_gather(described(side.mine, true))) {
     std::vector<std::vector<Box>> boxes = boxes_in(text, side.mine);
@@ -155,7 +157,8 @@ Arrays::Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outpu
       inputs_{std::move(inputs), {}},
       outputs_{std::move(outputs), {}},
       staged_(inputs_.mine.size()),
-      memory_(outputs_.mine.size()) {
+      memory_(outputs_.mine.size()),
+      entries_(outputs_.mine.size()) {
   compare(world, inputs_, std::move(mistake));
   compare(world, outputs_, "");
   for (std::size_t k = 0; k < inputs_.mine.size(); ++k) {

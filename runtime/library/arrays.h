@@ -1,14 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/app/session/entry_output.h"
 #include "runtime/engine/engine.h"
+#include "runtime/io/entries/entries.h"
+#include "runtime/io/input_file.h"
 #include "runtime/io/tensor/tensor_file.h"
 #include "runtime/kernels/task.h"
 #include "runtime/library/abi.h"
@@ -42,6 +47,9 @@ struct ArrayMessage {
 //
 // An output is a writer (ArrayWriter): task results are written immediately to this rank's boxes; elements for other
 // ranks are stored and exchanged after all tasks.
+//
+// Rows of a sparse matrix are entries, as if from a file of entries: of rows that several ranks have, the lowest reads
+// them (ArrayEntries). A sparse output is collected as entries of this rank's share of the rows, and kept until `fill`.
 
 /// Memory from malloc, so that callers can free it.
 struct FreeMemory {
@@ -55,7 +63,11 @@ struct Array {
   ElementType type = ElementType::kF64;
   Extents shape;
   std::vector<Operand> boxes;
-  bool ours = false;  ///< an output whose type, shape and memory are determined by the run
+  bool ours = false;    ///< an output whose type, shape and memory are determined by the run
+  bool sparse = false;  ///< the data of a box is a tdsl_sparse
+  [[nodiscard]] static const tdsl_sparse& rows_of(const Operand& box) {
+    return *reinterpret_cast<const tdsl_sparse*>(box.data);
+  }
 };
 
 /// The arrays of a run.
@@ -65,10 +77,14 @@ class Arrays {
   Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outputs, std::string mistake);
 
   [[nodiscard]] bool has_input(const std::string& name) const { return inputs_.find(name) < inputs_.mine.size(); }
+  /// Names, types and shapes, as text that is equal on all ranks.
+  [[nodiscard]] const std::string& heads() const { return heads_; }
+  /// True if no input is a sparse matrix.
+  [[nodiscard]] bool dense_inputs() const { return std::ranges::none_of(inputs_.mine, &Array::sparse); }
   /// True if the caller requests the output.
   [[nodiscard]] bool wants(const std::string& name) const { return outputs_.find(name) < outputs_.mine.size(); }
-  /// The input as a reader, like a file; null if no array was given.
-  [[nodiscard]] std::unique_ptr<const TensorReader> reader(const std::string& name);
+  /// The input as a file; nothing if no array was given.
+  [[nodiscard]] std::optional<InputFile> input(const std::string& name);
   /// Collective, once the input has been placed.
   void fetch(Engine& engine, const std::string& name, const plan::Distribution& where);
   /// Returns the caller's memory for tiles that can be used in place; null for others.
@@ -76,6 +92,12 @@ class Arrays {
 
   /// Null if the caller does not request the output.
   [[nodiscard]] std::shared_ptr<TensorWriter> writer(const std::string& name, ElementType type, ExtentSpan shape);
+  /// Null unless the caller requests the output as a sparse matrix. Throws RunError if it is none.
+  [[nodiscard]] std::shared_ptr<EntryOutput> entry_output(const std::string& name, ElementType type, ExtentSpan shape);
+  /// This rank's entries of a sparse output, until `fill` has released them; null for others.
+  [[nodiscard]] const Entries* entries(std::size_t output) const;
+  /// Writes them to the caller's lists. Throws RunError if they do not fit.
+  void fill(std::size_t output, const tdsl_sparse& to);
   /// Exchanges output elements. Collective, after all tasks, inside the engine's run.
   void deliver(Engine& engine);
   [[nodiscard]] const std::vector<Array>& outputs() const { return outputs_.mine; }
@@ -92,6 +114,8 @@ class Arrays {
   [[nodiscard]] const Placed* placed(const std::string& name) const;
 
  private:
+  friend class ArrayEntries;
+  friend class ArrayEntryOutput;
   friend class ArrayReader;
   friend class ArrayWriter;
   struct Side {
@@ -104,14 +128,16 @@ class Arrays {
     Operand where;
     std::vector<std::byte> message;
   };
-  static void compare(World& world, Side& side, std::string mistake);
+  void compare(World& world, Side& side, std::string mistake);
   void allocate(std::size_t output, ElementType type, ExtentSpan shape);
 
   int rank_;
   int ranks_;
+  std::string heads_;
   Side inputs_, outputs_;
-  std::vector<std::vector<Staged>> staged_;  ///< by input: received from other ranks
-  std::vector<HeapMemory> memory_;           ///< by output
+  std::vector<std::vector<Staged>> staged_;      ///< by input: received from other ranks
+  std::vector<HeapMemory> memory_;               ///< by output
+  std::vector<std::optional<Entries>> entries_;  ///< by output: of sparse ones
   std::vector<BufferRef> lent_;
   std::mutex mutex_;
   std::vector<std::pair<int, std::vector<std::byte>>> outgoing_;

@@ -29,6 +29,21 @@ Operand read_box(const tdsl_box& given, const Array& array, const std::string& w
   return box;
 }
 
+/// Throws RunError unless the box is whole rows in compressed form.
+void require_rows(const Operand& box, const Array& array, const std::string& what) {
+  if (array.shape.size() != 2) misused(what + " is sparse and must have two dimensions");
+  if (box.box[1].lo != 0 || box.box[1].hi != array.shape[1]) misused(what + " is sparse: a box has whole rows");
+  if (box.data == nullptr) misused(what + " has a box without memory");
+  const tdsl_sparse& rows = Array::rows_of(box);
+  if (rows.size < static_cast<Index>(sizeof rows)) misused(what + ": the tdsl_sparse of a box does not give its size");
+  if (rows.index_bits != 32 && rows.index_bits != 64)
+    misused(what + " has indices of " + std::to_string(rows.index_bits) + " bits, not of 32 or 64");
+  if (rows.rows != box.box[0].size() || rows.cols != array.shape[1] || rows.count < 0)
+    misused(what + ": the numbers of rows and columns are not those of the box");
+  if (rows.indptr == nullptr || (rows.count > 0 && (rows.indices == nullptr || rows.values == nullptr)))
+    misused(what + " has a box without memory");
+}
+
 Array read_array(const tdsl_array& given, const std::string& kind, bool with_data) {
   Array array;
   if (given.name == nullptr) misused("an " + kind + " has no name");
@@ -36,11 +51,20 @@ Array read_array(const tdsl_array& given, const std::string& kind, bool with_dat
   const std::string what = kind + " " + array.name;
   array.ours = kind == "output" && given.boxes == nullptr;
   if (array.ours) return array;
-  if (given.type < 0 || static_cast<std::size_t>(given.type) >= std::size(kElementTypes))
+  array.sparse = given.type >= 0 && (given.type & TDSL_SPARSE) != 0;
+  if (array.sparse && kind == "output") {
+    if (given.box_count != 1 || given.boxes[0].data == nullptr ||
+        static_cast<const tdsl_sparse*>(given.boxes[0].data)->size < static_cast<std::int64_t>(sizeof(tdsl_sparse)))
+      misused(what + " is sparse: it needs one box, whose data is a tdsl_sparse with its size");
+    array.ours = true;
+    return array;
+  }
+  const int type = array.sparse ? given.type - TDSL_SPARSE : given.type;
+  if (type < 0 || static_cast<std::size_t>(type) >= std::size(kElementTypes))
     misused(what + " has type " + std::to_string(given.type) + ", which does not exist");
   if (given.dimensions < 0 || given.dimensions > TDSL_MOST_DIMENSIONS)
     misused(what + " has " + std::to_string(given.dimensions) + " dimensions; there are at most 8");
-  array.type = static_cast<ElementType>(given.type);
+  array.type = static_cast<ElementType>(type);
   array.shape.assign(given.shape, given.shape + given.dimensions);
   for (const std::int64_t extent : array.shape) {
     if (extent < 0) misused(what + " has an extent below 0");
@@ -52,8 +76,10 @@ Array read_array(const tdsl_array& given, const std::string& kind, bool with_dat
     for (int d = 0; d < whole.rank; ++d) whole[d] = {0, array.shape[plan::idx(d)]};
     return array;
   }
-  for (std::int64_t k = 0; k < given.box_count; ++k)
+  for (std::int64_t k = 0; k < given.box_count; ++k) {
     array.boxes.push_back(read_box(given.boxes[k], array, what, with_data));
+    if (array.sparse) require_rows(array.boxes.back(), array, what);
+  }
   return array;
 }
 
@@ -73,6 +99,7 @@ bool is_param(const ProgramInfo& info, const std::string& name) {
 }
 
 bool meet(const Array& a, const Array& b) {
+  if (a.sparse || b.sparse) return false;  // read before the run, written by `fill` after it
   for (const Operand& x : a.boxes) {
     for (const Operand& y : b.boxes) {
       if (x.box.empty() || y.box.empty()) continue;
@@ -146,6 +173,21 @@ void require_params(const ProgramInfo& info, const std::vector<std::string>& wor
   }
 }
 
+void give_counts(const Array& array, const Entries& entries, tdsl_array& to) {
+  to.type = static_cast<int>(array.type) + TDSL_SPARSE;
+  to.dimensions = static_cast<int>(array.shape.size());
+  std::ranges::copy(array.shape, to.shape);
+  const Box& box = array.boxes.front().box;
+  for (int d = 0; d < box.rank; ++d) {
+    to.boxes[0].lo[d] = box[d].lo;
+    to.boxes[0].hi[d] = box[d].hi;
+  }
+  auto& rows = *static_cast<tdsl_sparse*>(to.boxes[0].data);
+  rows.rows = box[0].size();
+  rows.cols = array.shape[1];
+  rows.count = entries.count();
+}
+
 std::vector<tdsl_array> all_outputs(const ProgramInfo& info) {
   std::vector<tdsl_array> outputs;
   for (const TensorDeclaration& output : info.declaration().outputs)
@@ -167,6 +209,7 @@ void refuse_options(const AppOptions& options) {
   refuse(options.trace_file.has_value(), "trace");
   refuse(options.profile, "profile");
   refuse(options.progress, "progress");
+  refuse(!options.pictures.empty(), "picture");
 }
 
 void require_instructions(World& world) {

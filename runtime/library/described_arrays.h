@@ -24,6 +24,9 @@ void require_declared(const ProgramInfo& info, const AppOptions& options, std::s
 /// Throws RunError if an output's memory overlaps an input's: outputs are written while inputs are still being read.
 void require_apart(std::span<const Array> inputs, std::span<const Array> outputs);
 
+/// Describes a sparse output of this rank, except its lists, to the caller.
+void give_counts(const Array& array, const Entries& entries, tdsl_array& to);
+
 /// All outputs of the program, without memory.
 [[nodiscard]] std::vector<tdsl_array> all_outputs(const ProgramInfo& info);
 

@@ -1,15 +1,18 @@
 #include "runtime/library/library.h"
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/app/run/program_run.h"
 #include "runtime/engine/mpi/mpi_caller.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/library/arrays.h"
 #include "runtime/library/described_arrays.h"
@@ -29,10 +32,12 @@ void keep_for_good(std::unique_ptr<T> owned) {
 class CalledRun final : public ProgramRun {
  public:
   CalledRun(World& world, const Environment& environment, const ProgramInfo& info,
-            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays)
-      : ProgramRun(world, environment, info, program, 0), arrays_(arrays) {
+            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays, EarlierRuns& earlier,
+            std::function<bool()> stop)
+      : ProgramRun(world, environment, info, program, 0), arrays_(arrays), stop_(std::move(stop)) {
     options_ = std::move(options);
     options_.quiet = true;
+    earlier_ = &earlier;
   }
 
   /// Nothing has been computed up to here: errors are the same on all ranks.
@@ -41,19 +46,23 @@ class CalledRun final : public ProgramRun {
     for (const InputDeclaration& input : info_.inputs()) {
       if (arrays_.has_input(input.name)) options_.inputs[input.name] = "an array of the caller";
     }
-    check_files();
+    if (!options_.outputs.empty() || options_.save_plan_file) check_files();
+    if (earlier_->limits.empty()) start_rss_ = peak_rss();
     inputs_.emplace(world_, info_, options_,
                     [this](const std::string& name, const std::string& path, ElementType type) {
-                      std::unique_ptr<const TensorReader> array = arrays_.reader(name);
+                      std::optional<InputFile> array = arrays_.input(name);
                       if (!array) return open_input(name, path, type);
-                      array->require_widening(type, name);
-                      return InputFile(std::move(array));
+                      array->require_type(type, name);
+                      return std::move(*array);
                     });
     RunSetup all = setup();
     all.arrays = &arrays_;
     all.engine_options.report = nullptr;
+    all.engine_options.ended = nullptr;
+    all.engine_options.stop = std::move(stop_);
     execution_ = std::make_unique<Execution>(std::move(all));
-    execution_->setup.plan_inputs.alike = report_cores(execution_->setup.plan_inputs.threads);
+    if (!earlier_->alike) earlier_->alike = report_cores(execution_->setup.plan_inputs.threads);
+    execution_->setup.plan_inputs.alike = *earlier_->alike;
     survey(*execution_);
   }
   void compute() {
@@ -74,6 +83,7 @@ class CalledRun final : public ProgramRun {
 
  private:
   Arrays& arrays_;
+  std::function<bool()> stop_;
   std::unique_ptr<Execution> execution_;
   bool failed_alike_ = false;
 };
@@ -82,7 +92,7 @@ class CalledRun final : public ProgramRun {
 const Environment& prepared_environment() {
   static const Environment environment = [] {
     Environment read = read_environment();
-    read.trusted |= mpi_takes_pmi();
+    read.trusted |= mpi_takes_pmi(read);
     if (read.simd) limit_simd_level(*read.simd);
     blas::prepare();
     return read;
@@ -102,12 +112,17 @@ class Library {
  public:
   Library(const ProgramInfo& info, void (*program)(Session&)) : info_(info), program_(program) {}
 
-  void open(const void* communicator, std::vector<std::string> options);
+  void open(const void* communicator, bool of_fortran, std::vector<std::string> options);
   void set_params(const std::vector<std::string>& words);
   void run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs);
   const tdsl_array* layout(std::span<const tdsl_array> inputs, const std::string& name);
   void close();
   [[nodiscard]] void* take(int output);
+  void fill(int output, const tdsl_sparse& to);
+  void stop_when(int (*asked)()) {
+    stop_ = nullptr;
+    if (asked != nullptr) stop_ = [asked] { return asked() != 0; };
+  }
 
   /// Runs an action, converting exceptions to error codes.
   template <class Action>
@@ -152,10 +167,13 @@ class Library {
   const ProgramInfo& info_;
   const std::function<void(Session&)> program_;
   AppOptions opened_, options_;  ///< options of `open`; with the params of set_params
+  std::string params_;           ///< their words
+  EarlierRuns earlier_;
   std::unique_ptr<CallerRanks> caller_;
   std::unique_ptr<World> world_;    ///< null after a failed run
   std::unique_ptr<Arrays> arrays_;  ///< of the previous run
   std::unique_ptr<CalledRun> run_;
+  std::function<bool()> stop_;
   DescribedArray layout_;
   std::vector<DescribedArray> found_;
   int rank_ = 0;
@@ -165,8 +183,8 @@ class Library {
   std::string message_, failure_;
 };
 
-void Library::open(const void* communicator, std::vector<std::string> options) {
-  caller_ = std::make_unique<CallerRanks>(communicator, prepared_environment());
+void Library::open(const void* communicator, bool of_fortran, std::vector<std::string> options) {
+  caller_ = std::make_unique<CallerRanks>(communicator, of_fortran, prepared_environment());
   world_ = caller_->make_world();
   rank_ = world_->rank();
   ranks_ = world_->size();
@@ -185,6 +203,8 @@ void Library::set_params(const std::vector<std::string>& words) {
       parse_options(info_.declaration(), words, {.inputs_required = false, .params_required = false});
   options_ = opened_;
   for (const auto& [name, value] : given.params) options_.params.insert_or_assign(name, value);
+  params_.clear();
+  for (const std::string& word : words) params_ += std::to_string(word.size()) + ' ' + word + ' ';
 }
 
 /// Called after an error in a run. If all ranks have it, the next call uses new communicators; otherwise ranks may be
@@ -224,7 +244,11 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   found_.clear();
   run_.reset();
   arrays_ = described(inputs, outputs, true);
-  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_);
+  // Files may be others next time, and so may the positions of stored elements.
+  const bool repeatable = arrays_->dense_inputs() && inputs.size() == info_.inputs().size();
+  earlier_.call = repeatable ? params_ + '\n' + arrays_->heads() : std::string();
+  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_, earlier_,
+                                     stop_);
   run_->prepare(false);
   running_ = true;
   run_->compute();
@@ -233,9 +257,20 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   const std::vector<Array>& results = arrays_->outputs();
   found_.reserve(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].ours)
+    if (results[k].sparse) {
+      give_counts(results[k], *arrays_->entries(k), outputs[k]);
+    } else if (results[k].ours) {
       found_.emplace_back(outputs[k].name, results[k].type, results[k].shape, results[k].boxes).give(outputs[k]);
+    }
   }
+}
+
+void Library::fill(int output, const tdsl_sparse& to) {
+  const auto number = static_cast<std::size_t>(output);
+  if (!arrays_ || output < 0 || arrays_->entries(number) == nullptr)
+    throw RunError("output " + std::to_string(output) + " of the last run is no sparse matrix, or has been given",
+                   ExitCode::kUsage);
+  arrays_->fill(number, to);
 }
 
 void* Library::take(int output) {
@@ -246,7 +281,8 @@ void* Library::take(int output) {
 const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std::string& name) {
   const std::vector<tdsl_array> outputs = all_outputs(info_);
   const std::unique_ptr<Arrays> arrays = described(inputs, outputs, false);
-  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays);
+  earlier_.call.clear();
+  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays, earlier_, stop_);
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);
@@ -270,13 +306,13 @@ void Library::close() {
   world_.reset();
 }
 
-int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator,
+int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, bool of_fortran,
                  const char* const* options, int option_count, Library** handle) {
   const std::scoped_lock lock(call_mutex());
   *handle = new (std::nothrow) Library(info(), program);
   if (*handle == nullptr) return TDSL_FAILED;
   Library& library = **handle;
-  const int code = library.guarded([&] { library.open(communicator, {options, options + option_count}); });
+  const int code = library.guarded([&] { library.open(communicator, of_fortran, {options, options + option_count}); });
   if (code != TDSL_GOOD) library.refuse();
   return code;
 }
@@ -298,6 +334,17 @@ int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl
   return handle->guarded([&] {
     handle->run({inputs, static_cast<std::size_t>(input_count)}, {outputs, static_cast<std::size_t>(output_count)});
   });
+}
+
+int stop_library_when(Library* handle, int (*asked)()) {
+  const std::scoped_lock lock(call_mutex());
+  handle->stop_when(asked);
+  return TDSL_GOOD;
+}
+
+int fill_from_library(Library* handle, int output, const tdsl_sparse* to) {
+  const std::scoped_lock lock(call_mutex());
+  return handle->guarded([&] { handle->fill(output, *to); });
 }
 
 void* take_from_library(Library* handle, int output) {

@@ -30,29 +30,8 @@ void append_housing(std::string& text, const Housing& housing) {
 
 constexpr std::size_t kDecisionsKept = 4096;
 
-/// Elements of the combined result of a partial operation.
-Index recorded_elements(const Op& partial) {
-  Index n = 1;
-  for (std::size_t d = 0; d < partial.shape.size(); ++d) n *= partial.out[d].label == kPartLabel ? 1 : partial.shape[d];
-  return n;
-}
-
 /// Bytes as an integer; bounds on data-dependent figures may exceed 64 bits.
 Index whole(double bytes) { return bytes < static_cast<double>(kMostVolume) ? static_cast<Index>(bytes) : kMostVolume; }
-
-/// The layouts that a candidate introduces.
-std::vector<const Distribution*> spaces_of(const Candidate& c) {
-  std::vector<const Distribution*> spaces{&c.plan.space};
-  for (const auto& [id, where] : c.leaves) spaces.push_back(&where);
-  return spaces;
-}
-
-bool same_tiles(const Distribution& a, const Distribution& b) {
-  for (int d = 0; d < a.rank(); ++d) {
-    if (!(a.tiling(d) == b.tiling(d))) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -255,205 +234,9 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
   out.push_back(std::move(planned));
 }
 
-void Planner::place_source(TensorId tensor, const Distribution& where, Planned& out) {
-  const auto found = std::ranges::find_if(waiting_, [&](const Op& op) { return op.outputs.front().id == tensor; });
-  if (found == waiting_.end()) return;
-  Op source = std::move(*found);
-  waiting_.erase(found);
-  OpPlan plan;
-  plan.space = where;
-  plan.super_block.assign(source.shape.size(), 0);
-  plan.why = "where its first use wants it";
-  house(source, plan);
-  if (plan.housing.home == Home::kDisk && !resident_.empty()) {
-    double live = 0;
-    resident_.for_each({&where}, [&](const ResidentBytes& rank) {
-      live = std::max(
-          live, rank.live() + counting::resident_bytes(source.outputs.front(), where, plan.housing, rank.rank()).hi);
-    });
-    fit_moves(source, plan, lookup(), static_cast<double>(inputs_.memory) - live, inputs_);
-  }
-  const Op made = source;
-  emit(std::move(source), plan, 0, {}, out);
-  keep_copy(made, out);
-}
-
-/// Creates the copy that the plan keeps of a tensor that was just placed.
-void Planner::keep_copy(const Op& made, Planned& out) {
-  const KeptCopy* kept = imposed_ == nullptr || made.outputs.size() != 1 ? nullptr : imposed_->copy_of(made);
-  if (kept == nullptr) return;
-  const TensorDesc& original = made.outputs.front();
-  if (original.elements() == 0) return;
-  Op copy = copy_of(made, original);
-  OpPlan plan;
-  plan.space = lay_out(copy, copy.outputs.front(), kept->layout, tensor(original.id).distribution, inputs_, operands());
-  if (original.sized() && !same_tiles(plan.space, tensor(original.id).distribution))
-    return;  // only whole blocks are copied
-  plan.super_block.assign(copy.shape.size(), 0);
-  plan.why = "kept copy of " + original.name;
-  fit_steps(copy, plan, lookup(), step_limit(copy, lookup(), inputs_), inputs_);
-  copy.outputs.front().id = next_part_++;
-  copies_.insert_or_assign(original.id, Copy{copy.outputs.front().id, kept->readers});
-  emit(std::move(copy), plan, 2, {}, out);
-}
-
-void Planner::settle(SettledOp settled, Planned& out) {
-  OpPlan plan;
-  plan.space = std::move(settled.where);
-  plan.super_block.assign(settled.op.shape.size(), 0);
-  plan.why = "where it was";
-  if (settled.readers.empty()) {
-    house(settled.op, plan);
-    // Leaves room for one block in transit to or from disk.
-    if (moves_blocks(settled.op, plan, lookup())) plan.super_block.assign(settled.op.shape.size(), 1);
-    return emit(std::move(settled.op), plan, 0, {}, out);
-  }
-  fit_steps(settled.op, plan, lookup(), step_limit(settled.op, lookup(), inputs_), inputs_);
-  settled.op.outputs.front().id = next_part_++;
-  copies_.insert_or_assign(settled.op.reads.front().tensor,
-                           Copy{settled.op.outputs.front().id, std::move(settled.readers)});
-  emit(std::move(settled.op), plan, 2, {}, out);
-}
-
-const Planner::Copy* Planner::kept_copy(TensorId original) const {
-  const auto found = copies_.find(original);
-  return found == copies_.end() ? nullptr : &found->second;
-}
-
-/// Redirects the operation's reads to kept copies. A waiting source is placed, and copied, for its first reader.
-void Planner::use_copies(Op& op, Planned& out) {
-  if (imposed_ == nullptr) return;
-  for (Access& access : op.reads) {
-    if (const Op* source = waiting_source(access.tensor)) {
-      const KeptCopy* kept = imposed_->copy_of(*source);
-      const Layout* layout = imposed_->layout_for(*source, execution_of(*source));
-      const bool reads =
-          kept != nullptr && std::find(kept->readers.begin(), kept->readers.end(), op.site) != kept->readers.end();
-      if (!reads || layout == nullptr) continue;
-      const TensorDesc& tensor = source->outputs.front();
-      place_source(access.tensor,
-                   lay_out(*source, tensor, *layout, Distribution::single(inputs_.ranks, whole_tiles(tensor), 0),
-                           inputs_, operands()),
-                   out);
-    }
-    const auto copy = copies_.find(access.tensor);
-    if (copy == copies_.end()) continue;
-    const std::vector<int>& readers = copy->second.readers;
-    if (std::find(readers.begin(), readers.end(), op.site) != readers.end()) access.tensor = copy->second.id;
-  }
-}
-
 std::string Planner::signature(const Op& op) const {
   return signature_of(op,
                       {[this](TensorId id) { return placed(id); }, [this](TensorId id) { return waiting_source(id); }});
-}
-
-/// Bytes a rank holds during the operation, excluding its results, minus the results' non-resident bytes.
-double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLookup& tensors,
-                            const ResidentBytes& resident) const {
-  double held = resident.live();
-  for (const TensorDesc& output : c.op.outputs)
-    held -= counting::away_bytes(output, c.plan.space, c.plan.housing, resident.rank());
-  for (const auto& [id, where] : c.leaves)
-    held += counting::resident_bytes(tensors(id).desc, where, tensors(id).housing, resident.rank()).hi;
-  if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
-  return held;
-}
-
-/// Bytes by which the operation, run after everything before it, exceeds the memory limit on the worst rank; negative:
-/// free memory.
-double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& tensors) const {
-  double worst = -9e18;
-  resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
-    const Cost cost = cost_of(c.op, c.plan, tensors, resident.rank(), inputs_.machine, inputs_.threads);
-    double held = held_beside(c, frees_base, tensors, resident) + cost.output_bytes.hi + cost.away_bytes;
-    held += received_at_once(c.op, c.plan, cost, tensors, resident.rank(), inputs_).hi;
-    held += inputs_.threads * assembled_bytes(c.op, c.plan, tensors, resident.rank());
-    worst = std::max(worst, held - static_cast<double>(inputs_.memory));
-  });
-  // Partial results live until their combination is complete.
-  if (c.partial) {
-    const TensorDesc& parts = c.op.outputs.front();
-    const double bytes = parts.sized()
-                             ? static_cast<double>(parts.bytes())
-                             : static_cast<double>(parts.element.bytes) * static_cast<double>(recorded_elements(c.op));
-    worst += bytes / static_cast<double>(inputs_.ranks);
-  }
-  return worst;
-}
-
-/// Reduces step sizes while the operation exceeds the memory limit.
-void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tensors) const {
-  if (moves_blocks(c.op, c.plan, tensors)) {
-    double room = static_cast<double>(inputs_.window > 0 ? std::min(inputs_.window, inputs_.memory) : inputs_.memory);
-    resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
-      double held = held_beside(c, frees_base, tensors, resident);
-      for (const TensorDesc& output : c.op.outputs)
-        held += counting::owned_bytes(output, c.plan.space, resident.rank()).hi;
-      room = std::min(room, static_cast<double>(inputs_.memory) - held);
-    });
-    return fit_moves(c.op, c.plan, tensors, room, inputs_);
-  }
-  const double above = excess(c, frees_base, tensors);
-  if (above <= 0) return;
-  const double step = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads, inputs_.sample).max_step;
-  fit_steps(c.op, c.plan, tensors, std::max(1.0, step - above), inputs_);
-}
-
-/// Extra time for combining partial results: each owner of a slab of the result pulls it from every part's rank.
-double Planner::seconds_to_combine(const Op& op, const Op& partial, double seconds) const {
-  const auto bytes_of = [](const Op& made) {
-    double bytes = 0;
-    for (const TensorDesc& output : made.outputs) bytes += static_cast<double>(output.bytes());
-    return bytes;
-  };
-  const double out_bytes = bytes_of(op), all_bytes = bytes_of(partial);
-  const auto ranks = static_cast<double>(inputs_.ranks);
-  const double share = std::min(ranks, std::max(1.0, out_bytes / 8192));
-  const Machine& machine = inputs_.machine;
-  seconds += all_bytes / share * (1 / machine.bandwidth + 2 / machine.stream_rate) + machine.latency +
-             machine.exchange_overhead;
-  if (inputs_.tells_nodes()) {
-    const auto per_node = static_cast<double>(inputs_.ranks_per_node);
-    const double far = all_bytes / share * (1 - per_node / ranks);
-    const double alike = seconds_of({all_bytes / share, 1, false, 0, 0}, machine);
-    seconds += seconds_of({all_bytes / share, 1, true, far, far * std::min(share, per_node)}, machine) - alike;
-  }
-  // Partial results are held in addition to operands and result, like the window.
-  double owned = out_bytes;
-  for (const Access& access : op.reads) {
-    const PlacedTensor* operand = placed(access.tensor);
-    owned += static_cast<double>((operand != nullptr ? operand->desc : described(access.tensor)).bytes());
-  }
-  const double allowed = inputs_.window > 0 ? static_cast<double>(inputs_.window) : received_share(owned / ranks);
-  return all_bytes / ranks > allowed ? seconds * 1e3 : seconds;
-}
-
-/// Tensor lookup that includes the candidate's layouts for waiting sources.
-TensorLookup Planner::lookup_with(const Candidate& c) const {
-  auto assumed = std::make_shared<std::unordered_map<TensorId, PlacedTensor>>();
-  for (const auto& [id, where] : c.leaves)
-    assumed->emplace(id, PlacedTensor{described(id), where, housing_of(*waiting_source(id))});
-  return [this, assumed](TensorId id) -> const PlacedTensor& {
-    const auto found = assumed->find(id);
-    return found != assumed->end() ? found->second : tensor(id);
-  };
-}
-
-/// Fits the candidate's steps into the memory limit and returns its price; `alone`: there are no other candidates.
-Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool alone) const {
-  const TensorLookup tensors = lookup_with(c);
-  if (!c.partial) house(c.op, c.plan);
-  Price price;
-  if (!resident_.empty()) {
-    fit_memory(c, frees_base, tensors);
-    price.excess = std::max(0.0, excess(c, frees_base, tensors));
-  }
-  if (alone) return price;
-  c.plan.ranks_per_node = inputs_.ranks_per_node;
-  price.seconds = summarise(c.op, c.plan, tensors, inputs_.machine, inputs_.threads, inputs_.sample).max_seconds;
-  if (c.partial) price.seconds = seconds_to_combine(op, c.op, price.seconds);
-  return price;
 }
 
 Operands Planner::operands() const {
@@ -477,9 +260,7 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   if (layout == nullptr) return std::nullopt;
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
   if (!c || (c->partial && !may_split)) {
-    const bool in_place =
-        op.base >= 0 && placed(op.base) != nullptr;  // results share the layout of their bases, as decided for those
-    if (!in_place) ++unplanned_;
+    if (has_choice(op, operands())) ++unplanned_;
     return std::nullopt;
   }
   c->plan.packed = c->plan.packed || (inputs_.reproducible && !op.outputs.empty());

@@ -81,7 +81,7 @@ class Planner {
   void restores(TensorId tensor, int site, const Housing& housing) { origins_[tensor] = {site, housing}; }
   /// The site that creates the tensor; 0: unknown.
   [[nodiscard]] int site_of(TensorId tensor) const;
-  /// Number of operations at decided sites that could not be placed as decided.
+  /// Number of operations at decided sites that have a choice (candidates.h) and could not be placed as decided.
   [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
   /// Plans the operations of a segment in order, and determines where names of tensors end, including those of partial

@@ -1,6 +1,7 @@
 #include "runtime/record/control.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "runtime/exact.h"
 
@@ -14,14 +15,27 @@ void RunControl::iterate(Loop loop, const std::function<void()>& body) {
   recorder_.flush();
 }
 
+void RunControl::expect_iterations(const Loop& loop, Index left) {
+  if (depth_ == 0 && loop.records) last_iteration_ = left > 0 ? iteration_ + left : 0;
+}
+
+Index RunControl::iterations_left(Index i, Index end, Index step) {
+  const std::uint64_t from = static_cast<std::uint64_t>(step > 0 ? i : end),
+                      to = static_cast<std::uint64_t>(step > 0 ? end : i);
+  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  return static_cast<Index>((to - from - 1) / stride + 1);
+}
+
 void RunControl::for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) {
   for (Index i = begin; step > 0 ? i < end : i > end; i = rt::advanced(i, step)) {
+    expect_iterations(loop, iterations_left(i, end, step));
     iterate(loop, [&] { body(i); });
   }
 }
 
 void RunControl::while_loop(Loop loop, const Condition& condition, const Body& body) {
   for (Index iteration = 0; condition(); ++iteration) {
+    expect_iterations(loop, 0);
     iterate(loop, [&] { body(iteration); });
   }
 }

@@ -55,6 +55,8 @@ class RunControl : public Control {
   void set_forms(Forms forms) { forms_ = std::move(forms); }
   /// Current iteration of the outermost recording loop; 0: none has begun. Thread-safe.
   [[nodiscard]] Index iteration() const { return iteration_; }
+  /// The number that the last one of that loop will have; 0 if unknown. Thread-safe.
+  [[nodiscard]] Index last_iteration() const { return last_iteration_; }
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
@@ -68,12 +70,15 @@ class RunControl : public Control {
   [[nodiscard]] std::size_t form_at(int site, std::size_t forms) const { return forms_.form(site, forms); }
   /// Runs an iteration of a loop at nesting depth `depth_`.
   void iterate(Loop loop, const std::function<void()>& body);
+  /// Before an iteration: how many are left of the range, from `i` on; 0: unknown.
+  void expect_iterations(const Loop& loop, Index left);
+  [[nodiscard]] static Index iterations_left(Index i, Index end, Index step);
 
  private:
   Recorder& recorder_;
   Forms forms_;
   int depth_ = 0;
-  std::atomic<Index> iteration_{0};
+  std::atomic<Index> iteration_{0}, last_iteration_{0};
 };
 
 }  // namespace tdsl::record

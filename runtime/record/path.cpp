@@ -34,6 +34,7 @@ void PathControl::for_loop(Loop loop, Index begin, Index end, Index step, const 
   if (watcher_ == nullptr || !loop.has_boundaries) return RunControl::for_loop(loop, begin, end, step, body);
   run(loop, begin, [&](Index& i) {
     if (!(step > 0 ? i < end : i > end)) return false;
+    expect_iterations(loop, iterations_left(i, end, step));
     iterate(loop, [&] { body(i); });
     i = rt::advanced(i, step);
     return true;
@@ -44,6 +45,7 @@ void PathControl::while_loop(Loop loop, const Condition& condition, const Body& 
   if (watcher_ == nullptr || !loop.has_boundaries) return RunControl::while_loop(loop, condition, body);
   run(loop, 0, [&](Index& iteration) {
     if (!condition()) return false;
+    expect_iterations(loop, 0);
     iterate(loop, [&] { body(iteration); });
     ++iteration;
     return true;

@@ -106,24 +106,46 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
   if (runs) weighted(1, ask);
 }
 
+bool Branches::leads_to_open(const BranchVisits& branch, bool way) const {
+  return std::ranges::any_of(branch.inside[way], [this](int site) { return at_.at(site).open(); });
+}
+
+bool Branches::next_way(int site) const {
+  const auto found = at_.find(site);
+  if (found == at_.end()) return true;
+  const BranchVisits& branch = found->second;
+  if (!branch.open()) {
+    const bool then_side = leads_to_open(branch, true);
+    if (then_side != leads_to_open(branch, false)) return then_side;
+  }
+  return branch.visits[1] <= branch.visits[0];
+}
+
+bool Branches::any_open() const {
+  return std::ranges::any_of(at_, [](const auto& branch) { return branch.second.open(); });
+}
+
 void SurveyControl::if_else(Known known, int site, bool condition, const Branch& then_branch,
                             const Branch& else_branch) {
   bool taken = condition;
   // A loop over scalars records nothing, and with branches fixed to one way it may never end.
-  if (known != Known::kStart && scalar_loops_ == 0) {
+  const bool guessed = known != Known::kStart && scalar_loops_ == 0;
+  if (guessed) {
     const auto [way, first] = ways_.try_emplace(site);
     if (first) {
-      BranchVisits& visits = branches_[site];
-      way->second = visits.taken <= visits.passed;
-      ++(way->second ? visits.taken : visits.passed);
+      way->second = branches_.next_way(site);
+      ++branches_[site].visits[way->second];
     }
     taken = way->second;
+    for (const auto& [outer, side] : around_) branches_[outer].inside[side].insert(site);
+    around_.emplace_back(site, taken);
   }
   if (taken) {
     then_branch();
   } else if (else_branch) {
     else_branch();
   }
+  if (guessed) around_.pop_back();
 }
 
 void SurveyControl::choose(int site, std::span<const Branch> forms) {
@@ -178,13 +200,14 @@ plan::Region survey(const Recording& program, const Forms& forms, Index unknown_
   plan::Region region;
   Branches branches;
   int runs = 0;
-  const auto open = [](const auto& branch) { return branch.second.taken == 0 || branch.second.passed == 0; };
   Index scalar_limit = kScalarIterations;
   do {
     const SurveyOver end = run_once(program, region, runs++, branches, forms, scalar_limit, unknown_trips);
     if (region.fence.empty()) region.fence = end.reason;
     if (end.long_loop) scalar_limit = kScalarIterationsAgain;
-  } while (runs < kSurveyRuns && std::ranges::any_of(branches, open));
+  } while (runs < kSurveyRuns && branches.any_open());
+  if (region.fence.empty() && branches.any_open())
+    region.fence = "after " + std::to_string(runs) + " runs some branches were taken one way only";
   for (plan::RegionOp& op : region.ops) {
     op.weight /= runs;
     std::sort(op.last_uses.begin(), op.last_uses.end());

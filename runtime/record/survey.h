@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "runtime/plan/region/region.h"
 #include "runtime/record/control.h"
@@ -21,9 +25,10 @@
 //                after 4096 records, a single iteration is recorded, with weight T. A loop that only computes scalars
 //                runs with its branches for up to a million iterations; later runs of a survey that found a longer one
 //                do not wait for it again.
-//   a branch     on data, or one that varies within a loop, goes one way per run of the program, the less frequent way
-//                first; the program is surveyed again, up to eight times, until every branch was taken both ways, and
-//                the runs are merged with equal weights.
+//   a branch     on data, or one that varies within a loop, goes one way per run of the program: a way not taken yet,
+//                else the way that leads to branches with such ways, else the less frequent one. The program is
+//                surveyed again, up to eight times, until every branch was taken both ways, and the runs are merged
+//                with equal weights. If some way remains, the region is not whole.
 //   a control    read returns 1, or true.
 //   a choice     takes the prescribed form; the region stores the form and its number of operations on elements.
 //   a fence      ends the survey: later extents depend on data. So does a program error, which the run will report.
@@ -64,12 +69,27 @@ class SurveySink : public Sink {
   std::unordered_map<plan::TensorId, std::size_t> last_;  ///< the last operation of the region that uses a tensor
 };
 
-/// How often each branch was taken, by site.
+/// How often a branch went each way, and the branches met there: first the else side, then the then side.
 struct BranchVisits {
-  int taken = 0;
-  int passed = 0;
+  std::array<int, 2> visits{};
+  std::array<std::set<int>, 2> inside;  ///< sites, those of nested branches included
+  [[nodiscard]] bool open() const { return visits[0] == 0 || visits[1] == 0; }
 };
-using Branches = std::map<int, BranchVisits>;
+
+/// The branches of all runs of a survey, by site.
+class Branches {
+ public:
+  /// The way of the branch in the next run: true for the then side.
+  [[nodiscard]] bool next_way(int site) const;
+  /// Some branch went only one way.
+  [[nodiscard]] bool any_open() const;
+  BranchVisits& operator[](int site) { return at_[site]; }
+
+ private:
+  /// Some branch on this side went only one way.
+  [[nodiscard]] bool leads_to_open(const BranchVisits& branch, bool way) const;
+  std::map<int, BranchVisits> at_;
+};
 
 /// Thrown to unwind the program at a fence.
 struct SurveyOver {
@@ -107,7 +127,8 @@ class SurveyControl : public Control {
   SurveySink& sink_;
   Branches& branches_;
   const Forms& forms_;
-  std::map<int, bool> ways_;  ///< of branches in this run
+  std::map<int, bool> ways_;                  ///< of branches in this run
+  std::vector<std::pair<int, bool>> around_;  ///< branches around the code that runs now, and their ways
   Index scalar_limit_;
   Index unknown_trips_;
   int depth_ = 0;

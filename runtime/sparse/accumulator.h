@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "runtime/sparse/block.h"
@@ -35,10 +32,7 @@ class AddedRow {
   };
   [[nodiscard]] Into into(Index columns) {
     const auto words = static_cast<std::size_t>((columns + 63) / 64);
-    if (bits_.size() < words) {
-      bits_.resize(words, 0);
-      sums_ = std::make_unique<T[]>(64 * words);  // zeros
-    }
+    if (bits_.size() < words) grow(words);
     words_ = words;
     return {sums_.get(), bits_.data()};
   }
@@ -46,36 +40,11 @@ class AddedRow {
   static constexpr Index kSlack = 2;
   /// Writes columns and sums in ascending order, dropping zeros, and clears the row; returns their number. For bool
   /// only columns are written.
-  Index drain(std::uint32_t* columns, T* values) {
-    const Index came = columns_that_came(columns);
-    if constexpr (std::is_same_v<T, bool>) return came;
-    Index kept = 0;
-    for (Index k = 0; k < came; ++k) {
-      const std::uint32_t c = columns[k];
-      const T sum = std::exchange(sums_[c], T(0));
-      columns[kept] = c;
-      values[kept] = sum;
-      kept += sum != T(0) ? 1 : 0;
-    }
-    return kept;
-  }
+  Index drain(std::uint32_t* columns, T* values);
 
  private:
-  Index columns_that_came(std::uint32_t* columns) {
-    Index came = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      std::uint64_t word = std::exchange(bits_[w], 0);
-      const auto first = static_cast<std::uint32_t>(w * 64);
-      do {  // two at a time: most words have at most two
-        for (int k = 0; k < 2; ++k) {
-          columns[came] = first + static_cast<std::uint32_t>(std::countr_zero(word));
-          came += word != 0 ? 1 : 0;
-          word &= word - 1;
-        }
-      } while (word != 0);
-    }
-    return came;
-  }
+  Index columns_that_came(std::uint32_t* columns);
+  void grow(std::size_t words);
 
   std::vector<std::uint64_t> bits_;
   std::unique_ptr<T[]> sums_;
@@ -88,7 +57,7 @@ template <class T>
 class HashAccumulator {
  public:
   /// `elements`: expected number of additions before `flush`. The table grows if there are more.
-  void begin(Index elements) { use(std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2)); }
+  void begin(Index elements);
   template <class Combine>
   void add(Index j, T value, const Combine& combine) {
     const auto column = static_cast<std::uint32_t>(j);
@@ -106,10 +75,10 @@ class HashAccumulator {
       }
     }
   }
+  /// Calls `f(column, value)` for the elements by ascending column, and clears the row.
   template <class F>
   void flush(F&& f) {
-    for (const Element& element : list_) slots_[element.slot] = kFree;
-    std::sort(list_.begin(), list_.end(), [](const Element& a, const Element& b) { return a.column < b.column; });
+    sort();
     for (const Element& element : list_) f(static_cast<Index>(element.column), element.value);
     list_.clear();
   }
@@ -117,26 +86,15 @@ class HashAccumulator {
  private:
   static constexpr std::uint32_t kFree = ~std::uint32_t{0};
 
-  void use(std::size_t slots) {
-    if (slots > slots_.size()) slots_.assign(slots, kFree);
-    mask_ = slots - 1;
-    shift_ = 64 - std::countr_zero(slots);
-  }
+  void use(std::size_t slots);
+  /// Frees the slots and sorts the list.
+  void sort();
   [[nodiscard]] std::size_t first_slot(std::uint32_t column) const {
     // The top bits of the product depend on all bits of the column, so columns that are multiples of a power of two do
     // not collide.
     return column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;
   }
-  [[gnu::noinline, gnu::cold]] void grow() {
-    for (const Element& element : list_) slots_[element.slot] = kFree;
-    use(2 * (mask_ + 1));
-    for (std::uint32_t k = 0; k < list_.size(); ++k) {
-      std::size_t s = first_slot(list_[k].column);
-      while (slots_[s] != kFree) s = (s + 1) & mask_;
-      slots_[s] = k;
-      list_[k].slot = static_cast<std::uint32_t>(s);
-    }
-  }
+  [[gnu::cold]] void grow();
   struct Element {
     std::uint32_t column;
     std::uint32_t slot;

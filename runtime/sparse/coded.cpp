@@ -34,6 +34,19 @@ bool is_finite(T value) {
   return true;
 }
 
+// Note [Codes by time] Blocks with codes are smaller, but not always faster. A pass that needs the code of each row
+// visits rows that are 0, too, unless the column lists its nonzero rows; it makes a table with an entry for every value
+// of every column, and these leave the cache if there are many columns. A walk visits the nonzero elements alone, once
+// for all operators of a nest, at a cost per row. Costs are nanoseconds on one core, of which only the ratios matter.
+
+constexpr double kLookup = 0.7, kAddition = 0.7;  ///< per row of a column with a code per row
+constexpr double kListedRow = 1.1;                ///< per nonzero row of other columns
+constexpr double kCount = 1, kEntry = 2;          ///< per distinct value: its result, stored in a table,
+constexpr double kSum = 8;                        ///< or sums of weights, which are cleared, added and tested
+constexpr double kDecoded = 1;                    ///< per element, zeros included
+constexpr double kElement = 0.8;                  ///< of a walk, per update
+constexpr double kRow = 15, kRowOfNest = 120;     ///< of a walk
+
 }  // namespace
 
 /// The distinct values of a column in the order of their first rows.
@@ -89,6 +102,29 @@ Coder<T>::Coder(const RowEntries<T>& entries, Index most) : entries_(entries), r
   segments_ = (rows_ + kSegmentRows - 1) / kSegmentRows;
   if (!assign_codes(most)) return;
   if (head_.bytes > most) head_.bytes = 0;
+}
+
+template <class T>
+double Coder<T>::nanoseconds_with_codes(const CodedVisits& visits) const {
+  double listed = 0, coded = 0, values = 0;
+  for (const CodedChunk& chunk : chunks_) listed += chunk.count;
+  for (const CodedColumn& column : columns_) {
+    values += column.values;
+    const bool of_rows =
+        column.form != Form::kEmpty && column.form != Form::kListed && column.form != Form::kListedWords;
+    coded += of_rows ? static_cast<double>(rows_) : 0;
+  }
+  const double all = static_cast<double>(rows_) * static_cast<double>(columns_.size());
+  return visits.counts * kCount * values + visits.totals * (kEntry * values + kLookup * coded + kListedRow * listed) +
+         visits.weights * (kSum * values + kAddition * coded + kListedRow * listed) +
+         visits.decoded * ((kDecoded + kElement) * all + kRow * static_cast<double>(rows_));
+}
+
+template <class T>
+double Coder<T>::nanoseconds_without(const CodedVisits& visits) const {
+  const auto elements = static_cast<double>(entries_.values.size()), rows = static_cast<double>(rows_);
+  return (visits.counts + visits.totals + visits.weights + visits.decoded) * kElement * elements +
+         (kRow * (visits.walks + visits.decoded) + kRowOfNest * visits.nests) * rows;
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/build.h"
+#include "runtime/sparse/coded_visits.h"
 
 // Matrices with coded columns: each column has a dictionary of its distinct values, and each row the code of its value,
 // or no code where it is 0. A coded block is
@@ -50,6 +51,10 @@ class Coder {
  public:
   /// `most`: limit on the size of the block in bytes.
   Coder(const RowEntries<T>& entries, Index most);
+  /// True if the visits are predicted to take no more time with codes (Note [Codes by time]).
+  [[nodiscard]] bool pays(const CodedVisits& visits) const {
+    return nanoseconds_with_codes(visits) <= nanoseconds_without(visits);
+  }
   /// 0 bytes: the block would be larger than the limit, or a column has too many distinct values.
   [[nodiscard]] const BlockHead& head() const { return head_; }
   /// Writes the block to `head().bytes` bytes at `to`, which must be aligned to 64 bytes.
@@ -59,6 +64,8 @@ class Coder {
   using Form = CodedColumn::Form;
 
   class Dictionary;
+  [[nodiscard]] double nanoseconds_with_codes(const CodedVisits& visits) const;
+  [[nodiscard]] double nanoseconds_without(const CodedVisits& visits) const;
   [[nodiscard]] bool assign_codes(Index most);
   void choose(std::size_t column, const Dictionary& values);
   void place(const std::vector<Dictionary>& dictionaries);

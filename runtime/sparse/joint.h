@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <span>
 #include <tuple>
@@ -28,7 +27,8 @@ template <class T>
 class PartRows {
  public:
   PartRows(const BlockView<T>& view, const Index* corner, const Children<T>& rows)
-      : rows_(rows),
+      : row_list_(view.coordinate(0)),
+        base_(row_list_ == nullptr ? rows.index_of(0) : corner[0]),
         node_(rows.first()),
         last_(rows.first() + rows.size()),
         position_(view.position(1)),
@@ -41,7 +41,9 @@ class PartRows {
     segment_.no_zeros = head.has(BlockHead::kNoZeros);
   }
   [[nodiscard]] bool more() const { return node_ < last_; }
-  [[nodiscard]] Index index() const { return rows_.index_of(node_); }
+  [[nodiscard]] Index index() const {
+    return base_ + (row_list_ == nullptr ? node_ : static_cast<Index>(row_list_[node_]));
+  }
   /// Returns the row and advances.
   [[nodiscard]] const Segment<T>& take() {
     const Index first = position_ == nullptr ? node_ * columns_ : position_[node_];
@@ -53,11 +55,16 @@ class PartRows {
     return segment_;
   }
   void seek(Index i) {
-    while (more() && index() < i) ++node_;
+    if (row_list_ == nullptr) {
+      node_ = std::clamp(i - base_, node_, last_);
+    } else {
+      while (more() && index() < i) ++node_;
+    }
   }
 
  private:
-  Children<T> rows_;
+  const std::uint32_t* row_list_;  ///< null: rows are dense
+  Index base_;                     ///< subscript of node 0, or of coordinate 0
   Index node_;
   Index last_;
   const Index* position_;
@@ -72,67 +79,43 @@ class PartRows {
 template <class T>
 class RowCursor {
  public:
-  [[gnu::noinline]] RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) {
-    parts.require_plain();
-    settle();
-  }
+  RowCursor(const PartList<T>& parts, Interval wanted);
   /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the row, valid until the next call, and advances.
-  [[nodiscard, gnu::noinline]] std::span<const Segment<T>> take() {
-    if (band_.size() == 1) {
-      const Segment<T>& only = band_[0].take();
-      // Copied, because `settle` may leave the band.
-      segments_.assign(1, only);
-    } else {
-      segments_.clear();
-      for (PartRows<T>& part : band_) {
-        if (part.more() && part.index() == index_) segments_.push_back(part.take());
-      }
-    }
-    settle();
-    return segments_;
+  [[nodiscard]] std::span<const Segment<T>> take() {
+    if (only_ == nullptr) return take_of_band();
+    const Segment<T>& row = only_->take();
+    if (!only_->more()) return take_last(row);
+    index_ = only_->index();
+    return {&row, 1};
   }
   [[nodiscard]] static std::span<const Segment<T>> none() { return {}; }
   /// Advances to the first row with subscript >= i.
-  [[gnu::noinline]] void seek(Index i) {
-    while (index_ < i) {
-      for (PartRows<T>& part : band_) part.seek(i);
-      settle();
+  void seek(Index i) {
+    if (index_ >= i) return;
+    if (only_ != nullptr) {
+      only_->seek(i);
+      if (only_->more()) {
+        index_ = only_->index();
+        return;
+      }
     }
+    seek_bands(i);
   }
 
  private:
-  void settle() {
-    do {
-      index_ = std::numeric_limits<Index>::max();
-      for (const PartRows<T>& part : band_) {
-        if (part.more()) index_ = std::min(index_, part.index());
-      }
-    } while (index_ == std::numeric_limits<Index>::max() && enter());
-  }
-  /// Enters the next band with rows in the interval; false if there is none.
-  bool enter() {
-    for (; next_ < parts_->bands_.size(); ++next_) {
-      const auto& band = parts_->bands_[next_];
-      const Interval range = plan::intersect(band.outer, wanted_);
-      if (range.empty()) continue;
-      band_.clear();
-      for (std::size_t e = band.first; e < band.last; ++e) {
-        const auto& entry = parts_->entries_[e];
-        band_.emplace_back(entry.view, entry.corner.data(),
-                           Children<T>::roots(entry.view, entry.corner.data(), band.outer, range));
-      }
-      ++next_;
-      return true;
-    }
-    return false;
-  }
+  [[nodiscard]] std::span<const Segment<T>> take_last(const Segment<T>& row);
+  [[nodiscard]] std::span<const Segment<T>> take_of_band();
+  void seek_bands(Index i);
+  void settle();
+  [[nodiscard]] bool enter();
 
-  const Parts<T, 2>* parts_;
+  const PartList<T>* parts_;
   Interval wanted_;
   std::size_t next_ = 0;  ///< next band
   std::vector<PartRows<T>> band_;
+  PartRows<T>* only_ = nullptr;  ///< of a band with one part
   std::vector<Segment<T>> segments_;
   Index index_ = std::numeric_limits<Index>::max();
 };
@@ -275,27 +258,18 @@ inline constexpr std::uint32_t kMarkedColumns = 1U << 20U;
 /// Thread-local, with one list per nesting level of loops.
 class Marks {
  public:
-  Marks() {
-    if (pool().used == pool().lists.size()) pool().lists.emplace_back();
-    list_ = &pool().lists[pool().used++];
-  }
-  ~Marks() { --pool().used; }
+  Marks();
+  ~Marks();
   Marks(const Marks&) = delete;
   Marks& operator=(const Marks&) = delete;
   [[nodiscard]] std::uint32_t* up_to(std::uint32_t columns) {
-    if (list_->size() < columns) list_->resize(columns);
+    if (list_->size() < columns) enlarge(columns);
     return list_->data();
   }
 
  private:
-  struct Pool {
-    std::deque<std::vector<std::uint32_t>> lists;
-    std::size_t used = 0;
-  };
-  [[nodiscard]] static Pool& pool() {
-    thread_local Pool pool;
-    return pool;
-  }
+  void enlarge(std::uint32_t columns);
+
   std::vector<std::uint32_t>* list_;
 };
 
@@ -372,6 +346,8 @@ class JointRow {
   /// Calls `f(j, values...)` for visited elements, ascending.
   template <class F>
   [[gnu::flatten]] void each(const F& f) const {
+    if (kJoint == Joint::kBoth && std::apply([](const auto&... list) { return (is_bare(list) || ...); }, segments_))
+      return;
     if constexpr (sizeof...(T) == 2) {
       const auto& a = std::get<0>(segments_);
       const auto& b = std::get<1>(segments_);
@@ -390,6 +366,10 @@ class JointRow {
   }
 
  private:
+  template <class U>
+  [[nodiscard]] static bool is_bare(std::span<const Segment<U>> s) {
+    return s.empty() || (s.size() == 1 && s[0].size == 0);
+  }
   template <class U>
   [[nodiscard]] static bool is_list(std::span<const Segment<U>> s) {
     return s.empty() || (s.size() == 1 && (s[0].coordinate != nullptr || s[0].size == 0));

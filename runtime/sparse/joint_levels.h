@@ -36,25 +36,10 @@ class LevelCursor {
   /// The subscript; kNoIndex at the end.
   [[nodiscard]] Index index() const { return index_; }
   /// Returns the nodes' children, valid until the next call, and advances.
-  [[nodiscard]] std::span<const Children<T>> take() {
-    below_.clear();
-    for (List& list : active()) {
-      if (list.next < list.last && list.nodes.index_of(list.next) == index_)
-        below_.push_back(list.nodes.below(list.next++));
-    }
-    settle();
-    return below_;
-  }
+  [[nodiscard]] std::span<const Children<T>> take();
   [[nodiscard]] static std::span<const Children<T>> none() { return {}; }
   /// Advances to the first subscript >= x.
-  void seek(Index x) {
-    while (index_ < x) {
-      for (List& list : active()) {
-        while (list.next < list.last && list.nodes.index_of(list.next) < x) ++list.next;
-      }
-      settle();
-    }
-  }
+  void seek(Index x);
 
  private:
   struct List {
@@ -67,20 +52,8 @@ class LevelCursor {
     return std::span(lists_).subspan(active_.first, active_.second - active_.first);
   }
 
-  void settle() {
-    do {
-      index_ = kNoIndex;
-      for (const List& list : active()) {
-        if (list.next < list.last) index_ = std::min(index_, list.nodes.index_of(list.next));
-      }
-    } while (index_ == kNoIndex && next_band());
-  }
-  bool next_band() {
-    active_.first = active_.second;
-    while (active_.second < lists_.size() && lists_[active_.second].band == lists_[active_.first].band)
-      ++active_.second;
-    return active_.first < active_.second;
-  }
+  void settle();
+  [[nodiscard]] bool next_band();
 
   std::vector<List> lists_;
   std::pair<std::size_t, std::size_t> active_;

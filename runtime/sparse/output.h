@@ -5,34 +5,23 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "runtime/check.h"
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/build.h"
 
 namespace tdsl::rt::sparse {
 
 /// Collects the elements of a sparse tile whose number is unknown, in subscript order, row by row. Reused between
-/// tasks, so memory is that of the largest tile. Zeros are dropped, except -0.
+/// tasks, so memory is that of the largest tile. Zeros are dropped, except -0. What runs once per row or tile is
+/// compiled in the library: kernels would have a copy of it for every vector width.
 template <class T>
 class Output {
  public:
   /// Starts a tile of rank one or more.
-  void begin(const plan::Box& tile) {
-    rank_ = static_cast<std::size_t>(tile.rank);
-    for (std::size_t d = 0; d < rank_; ++d) {
-      corner_[d] = tile.dim[d].lo;
-      extents_[d] = tile.dim[d].size();
-    }
-    size_ = 0;
-    outer_.clear();
-    begins_.clear();
-    if (rank_ == 1) begins_.push_back(0);
-  }
+  void begin(const plan::Box& tile);
   /// Upper bound on the number of elements still to come.
   void reserve(Index elements) {
     if (elements > capacity_) grow(elements);
@@ -62,16 +51,7 @@ class Output {
     return added;
   }
   /// Valid until the next tile begins.
-  [[nodiscard]] RowEntries<T> entries() {
-    drop_empty_row();
-    TDSL_CHECK(rank_ < 2 || size_ == 0 || !begins_.empty(), "elements lie in rows");
-    const auto count = static_cast<std::size_t>(size_);
-    return {std::span(extents_).first(rank_),
-            outer_,
-            begins_,
-            {last_.get(), count},
-            {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
-  }
+  [[nodiscard]] RowEntries<T> entries();
 
  private:
   /// Whether -0 is stored depends on the type.
@@ -84,30 +64,9 @@ class Output {
       return value != T(0);
     }
   }
-  void begin_row() {
-    drop_empty_row();
-    const std::size_t subscripts = rank_ - 1;
-    if (!begins_.empty() &&
-        std::equal(outer_.end() - static_cast<std::ptrdiff_t>(subscripts), outer_.end(), at_.begin()))
-      return;
-    outer_.insert(outer_.end(), at_.begin(), at_.begin() + static_cast<std::ptrdiff_t>(subscripts));
-    begins_.push_back(size_);
-  }
-  void drop_empty_row() {
-    if (rank_ == 1 || begins_.empty() || begins_.back() != size_) return;
-    outer_.erase(outer_.end() - static_cast<std::ptrdiff_t>(rank_ - 1), outer_.end());
-    begins_.pop_back();
-  }
-  void grow(Index capacity) {
-    const auto enlarge = [&]<class U>(std::unique_ptr<U[]>& list) {
-      auto larger = std::make_unique_for_overwrite<U[]>(static_cast<std::size_t>(capacity));
-      if (size_ > 0) std::memcpy(larger.get(), list.get(), static_cast<std::size_t>(size_) * sizeof(U));
-      list = std::move(larger);
-    };
-    enlarge(last_);
-    if constexpr (!std::is_same_v<T, bool>) enlarge(values_);
-    capacity_ = capacity;
-  }
+  void begin_row();
+  void drop_empty_row();
+  void grow(Index capacity);
 
   std::size_t rank_ = 1;
   std::array<Index, plan::kMaxRank> extents_{};

@@ -4,31 +4,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "runtime/check.h"
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/block.h"
 #include "runtime/sparse/coded.h"
+#include "runtime/sparse/part_list.h"
 
 // A kernel's view of a sparse operand: the blocks and pieces that cover its task's box, in their memory layout. Cursors
 // use the tensor's global subscripts.
 
 namespace tdsl::rt::sparse {
-
-using plan::Box;
-using plan::Interval;
-
-/// A block, or a range of its outermost level, and its position in the tensor.
-struct Part {
-  const BlockHead* head = nullptr;  ///< null: no elements stored
-  Box box;                          ///< of the whole block; coordinates are relative to its corner
-  Interval outer;                   ///< the available range of the outermost dimension
-};
 
 /// Nodes [lo, hi) of level `level`, children of one node or of the root.
 template <class T>
@@ -70,6 +59,12 @@ class Node {
   [[gnu::always_inline]] void each(Index distance, const Ahead& ahead, const F& f) const {
     const Segment<T> segment = elements();
     Row<T>(index_, {&segment, 1}).each(distance, ahead, f);
+  }
+
+  template <class... F>
+  [[gnu::always_inline]] void each_long(const F&... f) const {
+    const Segment<T> segment = elements();
+    Row<T>(index_, {&segment, 1}).each_long(f...);
   }
 
  private:
@@ -236,6 +231,28 @@ class Row {
   [[gnu::always_inline]] void each(Index distance, const Ahead& ahead, const F& f) const {
     each_ahead(distance, ahead, f);
   }
+  /// The same for a long f, such as one with loops, which is compiled twice: for lists of nonzeros, and for all other
+  /// layouts.
+  template <class F>
+  [[gnu::always_inline]] void each_long(const F& f) const {
+    for (const Segment<T>& s : segments_)
+      long_segment(
+          s, 0, [](Index) {}, f);
+  }
+  template <class F>
+  [[gnu::always_inline]] void each_long(Interval wanted, const F& f) const {
+    for (const Segment<T>& s : segments_)
+      long_segment(
+          s.within(wanted), 0, [](Index) {}, f);
+  }
+  template <class Ahead, class F>
+  [[gnu::always_inline]] void each_long(Index distance, const Ahead& ahead, const F& f) const {
+    for (const Segment<T>& s : segments_) long_segment(s, distance, ahead, f);
+  }
+  template <class Ahead, class F>
+  [[gnu::always_inline]] void each_long(const Ahead& ahead, const F& f) const {
+    each_long(kPrefetchAhead, ahead, f);
+  }
   /// Adds to `sums`: `f(j, value, sums...)` adds what an element contributes, and reads nothing of its sums. In each
   /// segment of at least two times kRowLanes elements, element number k is added to partial sum k mod kRowLanes; the
   /// partial sums are combined in a binary tree. The elements left over follow one by one.
@@ -319,6 +336,23 @@ class Row {
       of_segment(s, k, f);
     }
   }
+  template <class Ahead, class F>
+  [[gnu::always_inline]] static void long_segment(const Segment<T>& s, Index distance, const Ahead& ahead, const F& f) {
+    const Segment<T> all = s;  // f's writes may alias the segment
+    if (all.coordinate == nullptr || (!std::is_same_v<T, bool> && (all.values == nullptr || !all.no_zeros))) {
+      for (Index k = 0; k < all.size; ++k) f(all.index(k), all.value(k));
+      return;
+    }
+    const Index known = distance == 0 ? 0 : std::min(all.size, all.size + all.behind - distance);
+    for (Index k = 0; k < all.size; ++k) {
+      if (k < known) ahead(all.corner + all.coordinate[k + distance]);
+      if constexpr (std::is_same_v<T, bool>) {
+        f(all.corner + all.coordinate[k], true);
+      } else {
+        f(all.corner + all.coordinate[k], not_zero(all.values[k]));
+      }
+    }
+  }
   /// Starting at element k.
   template <class F>
   [[gnu::always_inline]] static void of_segment(const Segment<T>& s, Index k, const F& f) {
@@ -347,40 +381,35 @@ class Row {
   std::span<const Segment<T>> segments_;
 };
 
+/// The rows of a band of parts that share them, ascending.
 template <class T>
-class RowCursor;
+class MergedRows {
+ public:
+  MergedRows(const PartList<T>& parts, const typename PartList<T>::Band& band, Interval range);
+  /// Advances to the first or next row; false at the end.
+  [[nodiscard]] bool next();
+  [[nodiscard]] Row<T> row() const { return Row<T>(row_, segments_); }
+
+ private:
+  std::span<const typename PartList<T>::Entry> entries_;
+  std::vector<Children<T>> roots_;
+  std::vector<Index> next_;
+  std::vector<Segment<T>> segments_;
+  Index end_;
+  Index row_ = 0;
+};
 
 /// A sparse operand of rank R. Level l stores dimension `order[l]`; cursors take subscripts in level order.
 template <class T, int R>
-class Parts {
+class Parts : public PartList<T> {
+  using typename PartList<T>::Entry;
+  using typename PartList<T>::Band;
+  using PartList<T>::entries_;
+  using PartList<T>::bands_;
+  using PartList<T>::require_plain;
+
  public:
-  /// Out of line: kernels would be compiled with a copy of it for every vector width.
-  [[gnu::noinline]] explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) {
-    for (const Part& part : parts) {
-      if (part.head == nullptr || part.head->bytes == 0) continue;
-      if (part.head->is_coded()) {
-        coded_.push_back(part);
-        continue;
-      }
-      Entry& entry = entries_.emplace_back(BlockView<T>(*part.head), std::array<Index, 8>{}, part.outer);
-      for (int l = 0; l < R; ++l) {
-        const auto d = static_cast<std::size_t>(order.empty() ? l : order[static_cast<std::size_t>(l)]);
-        entry.corner[static_cast<std::size_t>(l)] = part.box.dim[d].lo;
-      }
-    }
-    std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-      return a.outer.lo != b.outer.lo ? a.outer.lo < b.outer.lo : a.corner < b.corner;
-    });
-    for (std::size_t first = 0; first < entries_.size();) {
-      std::size_t last = first;
-      while (last < entries_.size() && entries_[last].outer == entries_[first].outer) ++last;
-      bands_.push_back({entries_[first].outer, first, last});
-      first = last;
-    }
-    if (coded_.empty()) return;
-    for (std::size_t k = 0; k < coded_.size(); ++k) bands_.push_back({coded_[k].outer, k, k});
-    std::ranges::sort(bands_, {}, [](const Band& band) { return band.outer.lo; });
-  }
+  explicit Parts(std::span<const Part> parts, std::span<const int> order = {}) : PartList<T>(parts, R, order) {}
 
   /// Calls `f(view, row, column, rows, alone)` for every band of rows, ascending, with a block and its corner; `alone`:
   /// no other part shares these rows.
@@ -443,33 +472,31 @@ class Parts {
     return T(0);
   }
 
-  /// True if columns of a part are coded.
-  [[nodiscard]] bool has_codes() const { return !coded_.empty(); }
   /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of parts with
   /// dense rows or coded columns, the listed rows of others.
   template <class F>
   void rows(Interval wanted, F&& f) const requires(R == 2) {
-    rows_or_codes(wanted, f, [&](const CodedRows<T>& coded) { decoded_rows(coded, f); });
+    RowBlocks<T> blocks(*this, wanted, true);
+    while (blocks.next()) {
+      if (blocks.merged() == nullptr) {
+        rows_of(blocks.rows(), f);
+      } else {
+        merge_rows(blocks, f);
+      }
+    }
   }
   /// The same, but calls `g(coded)` for the rows of a part with coded columns.
   template <class F, class G>
   void rows_or_codes(Interval wanted, F&& f, G&& g) const requires(R == 2) {
-    std::vector<Segment<T>> segments;
-    std::vector<Index> next;
-    for (const Band& band : bands_) {
-      const Interval range = plan::intersect(band.outer, wanted);
-      if (range.empty()) continue;
-      if (band.first == band.last) {
-        const Part& part = coded_[band.first];
-        const Index row = part.box.dim[0].lo;
-        g(CodedRows<T>{CodedView<T>(*part.head), row, part.box.dim[1].lo, {range.lo - row, range.hi - row}});
-        continue;
+    RowBlocks<T> blocks(*this, wanted, false);
+    while (blocks.next()) {
+      if (const CodedRows<T>* const coded = blocks.coded()) {
+        g(*coded);
+      } else if (blocks.merged() == nullptr) {
+        rows_of(blocks.rows(), f);
+      } else {
+        merge_rows(blocks, f);
       }
-      if (band.last - band.first == 1) {
-        rows_of(entries_[band.first], range, f);
-        continue;
-      }
-      merge_rows(band, range, segments, next, f);
     }
   }
   /// Row i, which may be empty; `segments` is its storage.
@@ -491,98 +518,29 @@ class Parts {
   }
 
  private:
-  struct Entry {
-    BlockView<T> view;
-    std::array<Index, 8> corner;  ///< per level
-    Interval outer;
-  };
-  /// Adjacent parts: column panels of the same rows.
-  struct Band {
-    Interval outer;
-    std::size_t first = 0;
-    std::size_t last = 0;  ///< if equal to `first`: coded_[first], which has its rows to itself
-  };
-
-  /// Columns are coded only where rows are visited one after the other.
-  void require_plain() const { TDSL_CHECK(coded_.empty(), "coded columns are read row by row"); }
-
-  /// Decodes a few rows at a time. Out of line, like merge_rows.
+  /// Iterates over the rows of one block; loop invariants are computed once.
   template <class F>
-  [[gnu::noinline]] static void decoded_rows(const CodedRows<T>& coded, F&& f) {
-    constexpr Index kElements = 16384;
-    const Index columns = coded.view.columns();
-    const Index height = std::clamp<Index>(kElements / std::max<Index>(columns, 1), 1, kSegmentRows);
-    const auto values = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(height * columns));
+  static void rows_of(const BlockRows<T>& rows, F&& f) {
+    const BlockRows<T> all = rows;  // f's writes may alias it
     Segment<T> segment;
-    segment.size = columns;
-    segment.corner = coded.column;
-    segment.no_zeros = false;
-    for (Index first = coded.rows.lo; first < coded.rows.hi; first += height) {
-      const Interval some{first, std::min(coded.rows.hi, first + height)};
-      coded.view.decode(some, values.get());
-      for (Index i = some.lo; i < some.hi; ++i) {
-        segment.values = values.get() + (i - some.lo) * columns;
-        f(Row<T>(coded.row + i, {&segment, 1}));
-      }
+    segment.corner = all.column;
+    segment.no_zeros = all.no_zeros;
+    for (Index node = all.nodes.lo; node < all.nodes.hi; ++node) {
+      const Index first = all.position == nullptr ? node * all.extent : all.position[node];
+      segment.size = all.position == nullptr ? all.extent : all.position[node + 1] - first;
+      segment.coordinate = all.coordinate == nullptr ? nullptr : all.coordinate + first;
+      segment.values = all.values == nullptr ? nullptr : all.values + first;
+      segment.behind = all.stored - first - segment.size;
+      f(Row<T>(all.index_of(node), {&segment, 1}));
     }
   }
-
-  /// Iterates over the rows of one part; loop invariants are computed once.
-  template <class F>
-  static void rows_of(const Entry& entry, Interval range, F&& f) {
-    const Children<T> roots = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, range);
-    const BlockHead& head = entry.view.head();
-    const Index* const position = entry.view.position(1);
-    const std::uint32_t* const list = entry.view.coordinate(1);
-    const T* const values = entry.view.values();
-    const Index extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];  // if columns are dense
-    const Index last = roots.first() + roots.size();
-    Segment<T> segment;
-    segment.corner = entry.corner[1];
-    segment.no_zeros = head.has(BlockHead::kNoZeros);
-    for (Index node = roots.first(); node < last; ++node) {
-      const Index first = position == nullptr ? node * extent : position[node];
-      segment.size = position == nullptr ? extent : position[node + 1] - first;
-      segment.coordinate = list == nullptr ? nullptr : list + first;
-      segment.values = values == nullptr ? nullptr : values + first;
-      segment.behind = head.count[1] - first - segment.size;
-      f(Row<T>(roots.index_of(node), {&segment, 1}));
-    }
-  }
-
   /// Rows shared by several parts, which occur only in plans that cut columns. Out of line, because this rare case does
-  /// not justify another inlined copy of `f` in every kernel.
+  /// not justify another inlined copy of `f` in every version of a kernel.
   template <class F>
-  [[gnu::noinline]] void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments,
-                                    std::vector<Index>& next, F&& f) const {
-    std::vector<Children<T>> roots;
-    next.clear();
-    for (std::size_t e = band.first; e < band.last; ++e) {
-      roots.push_back(Children<T>::roots(entries_[e].view, entries_[e].corner.data(), band.outer, range));
-      next.push_back(roots.back().first());
-    }
-    while (true) {
-      Index row = range.hi;
-      for (std::size_t p = 0; p < roots.size(); ++p) {
-        if (next[p] < roots[p].first() + roots[p].size()) row = std::min(row, roots[p].index_of(next[p]));
-      }
-      if (row == range.hi) return;
-      segments.clear();
-      for (std::size_t p = 0; p < roots.size(); ++p) {
-        if (next[p] == roots[p].first() + roots[p].size() || roots[p].index_of(next[p]) != row) continue;
-        const Entry& entry = entries_[band.first + p];
-        segments.push_back(Segment<T>::of(entry.view, entry.corner.data(),
-                                          Children<T>::below(entry.view, entry.corner.data(), 1, next[p]++)));
-      }
-      f(Row<T>(row, segments));
-    }
+  [[gnu::noinline]] void merge_rows(const RowBlocks<T>& blocks, F&& f) const {
+    MergedRows<T> rows(*this, *blocks.merged(), blocks.range());
+    while (rows.next()) f(rows.row());
   }
-
-  friend class RowCursor<T>;
-
-  std::vector<Entry> entries_;
-  std::vector<Part> coded_;
-  std::vector<Band> bands_;
 };
 
 }  // namespace tdsl::rt::sparse

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "runtime/sparse/parts.h"
@@ -14,27 +13,7 @@ namespace tdsl::rt::sparse {
 template <class T>
 class RowFinder {
  public:
-  explicit RowFinder(const Parts<T, 2>& matrix) : matrix_(&matrix) {
-    matrix.each_band([this](const BlockView<T>& view, Index row, Index column, Interval rows, bool alone) {
-      Panel& panel = panels_.emplace_back();
-      panel.rows = rows;
-      panel.alone = alone;
-      if (!alone) return;
-      const BlockHead& head = view.head();
-      panel.first = head.kind[0] == Level::kDense ? rows.lo : row;
-      panel.listed = view.coordinate(0);
-      panel.count = head.count[0];
-      panel.position = view.position(1);
-      panel.extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];
-      panel.stored = head.count[1];
-      panel.coordinate = view.coordinate(1);
-      panel.values = view.values();
-      panel.row = {nullptr, nullptr, 0, column, 0, head.has(BlockHead::kNoZeros)};
-      if (panel.listed != nullptr && rows.size() <= kIndexed * panel.count &&
-          panel.count <= std::numeric_limits<std::int32_t>::max())
-        add_index(panel);
-    });
-  }
+  explicit RowFinder(const Parts<T, 2>& matrix);
 
   /// Row i, which may be empty; valid until the next call.
   [[nodiscard]] Row<T> operator()(Index i) {
@@ -79,7 +58,7 @@ class RowFinder {
   }
 
  private:
-  [[nodiscard, gnu::noinline, gnu::cold]] Row<T> of_several_parts(Index i) { return matrix_->row(i, segments_); }
+  [[nodiscard, gnu::cold]] Row<T> of_several_parts(Index i);
   [[nodiscard]] Index stored_in(Index i) {
     const Panel* const panel = find(i);
     if (panel == nullptr) return 0;
@@ -110,13 +89,7 @@ class RowFinder {
     Segment<T> row;  ///< fields common to all rows
   };
 
-  static void add_index(Panel& panel) {
-    panel.index.assign(static_cast<std::size_t>(panel.rows.size()), -1);
-    for (Index node = 0; node < panel.count; ++node) {
-      panel.index[static_cast<std::size_t>(panel.first + static_cast<Index>(panel.listed[node]) - panel.rows.lo)] =
-          static_cast<std::int32_t>(node);
-    }
-  }
+  static void add_index(Panel& panel);
 
   [[nodiscard]] const Panel* find(Index i) {
     if (last_ < panels_.size() && panels_[last_].rows.lo <= i && i < panels_[last_].rows.hi) return &panels_[last_];
@@ -153,23 +126,7 @@ class MarkedRow {
   explicit MarkedRow(const Parts<T, 2>& matrix) : rows_(matrix) {}
 
   /// Selects row i.
-  void mark(Index i) {
-    if (marked_) {
-      if (i == at_) return;
-      rows_(at_).each([this](Index j, T) {
-        if (j < kMostMarked) bits_[static_cast<std::size_t>(j) >> 6] = 0;
-      });
-    }
-    at_ = i;
-    marked_ = true;
-    rows_(i).each([this](Index j, T value) {
-      if (j >= kMostMarked) return;
-      const auto c = static_cast<std::size_t>(j);
-      if (c >= values_.size()) grow(c);
-      bits_[c >> 6] |= std::uint64_t{1} << (c & 63);
-      values_[c].value = value;
-    });
-  }
+  void mark(Index i);
   /// The element in column j; 0 if it is not stored.
   [[nodiscard]] T operator()(Index j) {
     if (j >= kMostMarked) return rows_(at_).find(j);
@@ -183,10 +140,7 @@ class MarkedRow {
   struct Cell {
     T value{};
   };
-  void grow(std::size_t column) {
-    values_.resize(std::max(2 * values_.size(), (column + 64) & ~std::size_t{63}));
-    bits_.resize((values_.size() + 63) / 64, 0);
-  }
+  void grow(std::size_t column);
 
   RowFinder<T> rows_;
   std::vector<Cell> values_;

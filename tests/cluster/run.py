@@ -25,7 +25,7 @@ import turns
 
 SOURCE = Path(__file__).resolve().parents[2]
 HOSTS, RANKS = 4, 8
-PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
+PROGRAMS = {"product": "tests/cluster/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
 # Lines printed by Slurm, Bash and mpirun's event library themselves.
 OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll|\[h\d\]\[\[\d+,\d+\],\d+\]\[.*btl_tcp|\[h\d:\d+\] (?:\d+ more process|Set MCA parameter)")
 # Messages of Open MPI 4 if a rank connects to a peer that has already exited, or two ranks connect to each other
@@ -700,6 +700,7 @@ def main():
     # Settings for tests on a single machine would be wrong here.
     for name in [n for n in os.environ if n.startswith(("OMPI_MCA_", "TDSL_")) and n != "TDSL_LAB"]:
         del os.environ[name]
+    os.environ["TDSL_MPI"] = "openmpi"  # MPICH may be installed, too
     os.environ["SLURM_PMIX_FENCE"] = "ring"  # as set by the scripts of `tdslc submit`
     os.environ["OMPI_ALLOW_RUN_AS_ROOT"] = os.environ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     failed = False

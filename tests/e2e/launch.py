@@ -41,9 +41,15 @@ class Result(NamedTuple):
         return what + "".join(f"\n      {line}" for line in [s for s in lines if not re.match(r"\[\S+:\d+\]", s)][:6])
 
 
-def mpi_command(ranks):
+# Launchers of MPI families. TDSL_TEST_MPI selects one for all tests; otherwise mpiexec, which is Open MPI's.
+LAUNCHERS = {"": ["mpiexec", "-q", "--bind-to", "none"], "openmpi": ["mpiexec.openmpi", "-q", "--bind-to", "none"], "mpich": ["mpiexec.hydra"]}
+
+
+def mpi_command(ranks, family=None):
     """No launcher for one rank, as users start it."""
-    return [] if ranks == 1 else ["mpiexec", "-q", "--bind-to", "none", "-n", str(ranks)]
+    if family is None:
+        family = os.environ.get("TDSL_TEST_MPI", "")
+    return [] if ranks == 1 else [*LAUNCHERS[family], "-n", str(ranks)]
 
 
 def without_leaks():
@@ -52,7 +58,7 @@ def without_leaks():
 
 
 def is_launcher(command):
-    return os.path.basename(str(command[0])) in ("mpiexec", "mpirun")
+    return os.path.basename(str(command[0])) in ("mpirun", *(words[0] for words in LAUNCHERS.values()))
 
 
 def other_region(explain, ranks, arguments, region, limit):

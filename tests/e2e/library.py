@@ -33,8 +33,8 @@ class Callers:
     def build(self, name):
         self.command(self.options.tdslc, "build", "--library", FOLDER / f"{name}.tdsl", "-o", f"{self.work}/")
 
-    def c_caller(self):
-        self.command("mpicc", "-std=c11", "-Wall", "-Wextra", "-Werror", *self.sanitize, "-I", self.work, FOLDER / "caller.c", "-L", self.work, "-lproduct",
+    def c_caller(self, compiler="mpicc"):
+        self.command(compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *self.sanitize, "-I", self.work, FOLDER / "caller.c", "-L", self.work, "-lproduct",
                      f"-Wl,-rpath,{self.work}", "-o", "caller")
         self.command("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", self.work / "product.h")
 
@@ -76,6 +76,7 @@ class Callers:
                 self.build("product")
                 if any(t in tests for t in ("python", "mpi4py")):
                     self.build("kinds")
+                    self.build("scatter")
                     self.command("grep", "-F", "input S: f64[n, sparse m]", self.work / "kinds.h")
                     self.command("grep", "-F", "param steps: i64, --steps VALUE of kinds_open or kinds_params", self.work / "kinds.h")
                 if any(t.startswith("c") for t in tests):

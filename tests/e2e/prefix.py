@@ -37,18 +37,9 @@ def cheap_prefix(tdslc, optimise, folder):
         return re.sub(r"(?m)^(compile_flags = .*?)-O\d", rf"\g<1>{optimise}", text)
     own = linked_prefix(tdslc, folder, changed, without=("precompiled",))
     if (prefix_of(tdslc) / "lib" / "tdsl" / "precompiled").exists():
-        precompile(own, (own / "lib" / "tdsl" / "toolchain.conf").read_text())
+        subprocess.run([tdslc, "--configure", "-o", own / "lib" / "tdsl" / "precompiled"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "TDSL_HOME": str(own)})
     return own
-
-
-def missing_from(tdslc):
-    """The parts of a build tree used by `cmake --install` but not built along with tdslc."""
-    build = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
-    rules = [path.read_text() for path in build.rglob("cmake_install.cmake")]
-    files = {f for text in rules for line in re.findall(r"(?m)^ *file\(INSTALL .* FILES (.*)\)", text) for f in re.findall(r'"([^"]+)"', line)}
-    built = {Path(f).relative_to(build) for f in files if Path(f).is_relative_to(build) and not f.endswith(".conf")}
-    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "tdslc"], capture_output=True, text=True, check=True).stdout
-    return sorted(str(f) for f in built if str(f) not in commands)
 
 
 def strict_prefix(tdslc, folder):
@@ -57,11 +48,3 @@ def strict_prefix(tdslc, folder):
         flags = re.search(r"(?m)^warning_flags = (.*)$", text)[1]
         return re.sub(r"(?m)^compile_flags = (.*)$", rf"compile_flags = \1 {flags} -Werror", text)
     return linked_prefix(tdslc, Path(folder) / "strict", strict)
-
-
-def precompile(prefix, toolchain):
-    value = dict(re.findall(r"(?m)^(\w+) = (.*?)\s*$", toolchain.replace("${PREFIX}", str(prefix))))
-    folder = prefix / "lib" / "tdsl" / "precompiled" / "runtime"
-    folder.mkdir(parents=True)
-    subprocess.run([value["compiler"], *value["compile_flags"].split(), *value["include_flags"].split(), "-x", "c++-header",
-                    prefix / "include" / "tdsl" / "runtime" / "precompiled.h", "-o", folder / "emitted.h.gch"], check=True)

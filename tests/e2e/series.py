@@ -109,13 +109,14 @@ def killed(case, options, require):
 
 
 def full(case, require):
-    """A file that cannot grow ends the run: the complete records stay, and the message counts them."""
+    """A file that cannot grow ends the run: the complete records stay, and the message names the line and counts them."""
     wanted = np.load(case.folder / "states.npy")
-    for name, steps, limit in (("states", 400, 100_000), ("sums", 2000, 4096)):
+    for name, line, steps, limit in (("states", 7, 400, 100_000), ("sums", 8, 2000, 4096)):
         file = FILES[name]
         case.arguments = ["--X", "X.npy", "--steps", str(steps), f"--{name}", file]
         _, errors = case.run(1, code=1, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         text = (case.folder / file).read_text() if name == "sums" else ""
         found = text.splitlines() if name == "sums" else np.load(case.folder / file)
-        require(0 < len(found) < steps and f"{file}`: File too large" in errors and f"`{file}` holds {len(found)} complete records" in errors, errors)
+        require(0 < len(found) < steps and f"`{file}` holds {len(found)} complete records" in errors, errors)
+        require(f"series.tdsl:{line}: cannot write `" in errors and f"{file}`: File too large" in errors, errors)
         require(text.endswith("\n") if name == "sums" else found.tobytes() == wanted[:len(found)].tobytes(), f"{file} has an incomplete record")

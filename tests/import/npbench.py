@@ -57,14 +57,14 @@ def example(root, name, described, number):
     return [data[a] for a in described["input_args"]]
 
 
-def outcome(folder, name, tdslc, keep):
+def outcome(folder, name, tdslc, keep, literal):
     described = json.loads((folder / f"bench_info/{name}.json").read_text())["benchmark"]
     root = folder / "npbench/benchmarks" / described["relative_path"] / described["module_name"]
     script = source.Script(f"{root}_numpy.py")
     function = described["func_name"]
     given = [translate.bound_arguments(getattr(script.module, function), example(root, name, described, n), {}) for n in range(2)]
     try:
-        translation = translate.Translator(script, function, given).translate()
+        translation = translate.Translator(script, function, given, idioms=not literal).translate()
     except TranslationError as error:
         return False, "; ".join(f"line {p.line}: {p.reason}" for p in error.places)
     text = verification.laid_out(tdslc, command.program_text(script, function, translation, "test"))
@@ -86,13 +86,14 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", str(ROOT / "build/release/bin/tdslc")))
     parser.add_argument("--keep", type=Path, help="a folder for the programs")
+    parser.add_argument("--literal", action="store_true", help="without idioms")
     options = parser.parse_intermixed_args()
     names = options.names or sorted(path.stem for path in (options.folder / "bench_info").glob("*.json"))
     good = 0
     for name in names:
         begin = time.perf_counter()
         try:
-            verified, text = outcome(options.folder, name, options.tdslc, options.keep)
+            verified, text = outcome(options.folder, name, options.tdslc, options.keep, options.literal)
         except Exception as error:  # of the importer: a line like the others
             verified, text = False, f"EXCEPTION {type(error).__name__}: {error}"
         good += verified

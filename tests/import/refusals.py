@@ -31,8 +31,8 @@ def comprehension(x): return sum([v for v in x])  # import-expression
 
 
 def lambda_expression(x):
-    f = lambda v: v + 1  # import-expression
-    return x
+    f = lambda v: v + 1
+    return x + f  # import-expression
 
 
 def dictionary(x):
@@ -51,8 +51,11 @@ def a_list(x):
 
 
 def inner_function(x):
-    def g(v): return v  # import-statement
-    return x
+    A = x * 2
+    def g(v):
+        A[0] = v
+        return v
+    return A[0] + g(3.0)  # import-call
 
 
 def tries(x):
@@ -90,7 +93,7 @@ def for_else(x, n):
 
 
 def two_variables(x):
-    for i, v in zip(x, x):  # import-statement
+    for i, v in x:  # import-statement
         pass
     return x
 
@@ -297,3 +300,57 @@ def keyword_only(x, b): return helper(x, *[b])  # import-call
 
 
 def helper(x, b): return x + b
+
+
+def bits_and_or(k): return (k | 3) + (k ^ 1)  # import-operator
+
+
+def shifted_back(n): return n >> 1  # import-operator
+
+
+def masked_bits(n):
+    crc = n & 255  # import-operator
+    return n
+
+
+def zip_of_pairs(x, A):
+    for i, (a, b) in zip(x, A):  # import-statement
+        pass
+    return x
+
+
+def one_sided(x, a):
+    if a > 1:  # import-return
+        return x
+
+
+def uneven(x, a):
+    if a > 1:  # import-return
+        return x, a
+    return x
+
+
+def nested_generator(x): return sum(v * v for v in x)  # import-expression
+
+
+def appended(x):
+    out = []  # import-expression
+    return x
+
+
+def grid_of_three(x): return np.meshgrid(x, x, x)  # import-option
+
+
+def slice_grid(x): return np.mgrid[0:1:5j, 0:1:5j]  # import-option
+
+
+def captured_rebinding(x):
+    s = 0.0
+    def add(v):
+        nonlocal s  # import-statement
+        s += v
+    add(1.0)
+    return x
+
+
+def unknown_padding(x): return np.pad(x, 2, mode="linear_ramp")  # import-option

@@ -23,6 +23,9 @@ from tdsl.importer.errors import TranslationError  # noqa: E402
 from tdsl.importer.verification import Different  # noqa: E402
 
 
+_CALLED = ("chosen", "stepped")  # by other functions
+
+
 def arguments(number):
     """Values by name; the sizes of two numbers differ, and no two sizes are close in both."""
     random = np.random.RandomState(number)
@@ -42,17 +45,22 @@ def examples(function):
     return [{name: arguments(number)[name] if i < given else values[i - given] for i, name in enumerate(names)} for number in range(2)]
 
 
-def translated(script, name):
+def translated(script, name, idioms=False):
     given = examples(script.functions[name])
-    return translate.Translator(script, name, given).translate(), given
+    return translate.Translator(script, name, given, idioms).translate(), given
 
 
 def equal(script, name, tdslc, made=None):
-    """An error's text, or an empty one: the function equals its translation."""
+    """An error's text, or an empty one: the function equals its translation, and the one with idioms if that is another."""
+    given = made or examples(script.functions[name])
     try:
-        translation, given = translated(script, name) if made is None else (translate.Translator(script, name, made).translate(), made)
+        literal, shorter = (translate.Translator(script, name, given, idioms).translate() for idioms in (False, True))
     except TranslationError as error:
         return str(error)
+    return different(script, name, tdslc, given, literal) or ("" if shorter.text == literal.text else different(script, name, tdslc, given, shorter))
+
+
+def different(script, name, tdslc, given, translation):
     text = command.program_text(script, name, translation, "test")
     options = types.SimpleNamespace(verify="eval", rtol=None)
     try:
@@ -78,7 +86,10 @@ def refused(script, name):
 def command_line(folder, tdslc):
     """Cases of the command line: arguments, exit code, expected output."""
     (folder / "heat.py").write_text("import numpy as np\n\ndef smooth(A, steps):\n    for t in range(steps):\n        A[1:-1] = A[:-2] + A[2:]\n"
-                                    "    return A.sum()\n\ndef odd(x):\n    return np.unwrap(x)\n\ndef make(i):\n    return np.ones((7 + 9 * i, 5)), 3\n")
+                                    "    return A.sum()\n\ndef odd(x):\n    return np.unwrap(x)\n\ndef make(i):\n    return np.ones((7 + 9 * i, 5)), 3\n\n"
+                                    "class Model:\n    def fit(self, x):\n        return x\n\n"
+                                    "def paths(D):\n    n = len(D)\n    for k in range(n):\n        for i in range(n):\n            for j in range(n):\n"
+                                    "                D[i, j] = min(D[i, j], D[i, k] + D[k, j])\n")
     call, other = "smooth(np.ones((17, 23)), 2)", "smooth(np.ones((20, 31)), 3)"
     return [
         (["heat.py::smooth", "--call", call, "-o", "-"], 0, "assumed|// 5: A\\[1:-1\\]"),
@@ -87,7 +98,10 @@ def command_line(folder, tdslc):
         (["heat.py::smooth", "--args", "heat:make", "-o", "s.tdsl"], 0, "2 examples verified"),
         (["heat.py::smooth", "--shapes", "A=f64[n,m], steps=int", "-o", "s.tdsl", "--verify", "no"], 0, "s.tdsl: 8 lines"),
         (["heat.py::odd", "--shapes", "x=f64[n]"], 1, "heat.py:9:12: error: np.unwrap is not translated \\[import-name\\]"),
-        (["heat.py", "--list"], 0, "smooth: yes\nodd: 1 place\n"),
+        (["heat.py", "--list"], 0, "smooth: yes\nodd: 1 place\n(.*\n)*paths: yes\nModel.fit: 1 place\n"),
+        (["heat.py::paths", "--call", "paths(np.ones((17, 17)))", "-o", "-"], 0, "assert.*\n *D_now\\[i, j\\] = min"),
+        (["heat.py::paths", "--call", "paths(np.ones((17, 17)))", "-o", "-", "--literal"], 0, "for j in 0..n"),
+        (["heat.py::paths", "--call", "paths(1.0 - np.eye(17) * 3)", "-o", "-"], 0, "for j in 0..n"),
         (["heat.py::none", "--call", "none()"], 2, "has no function `none`"),
         (["heat.py::smooth"], 2, "--call 'smooth"),
         (["none.py::smooth", "--call", call], 2, "No such file"),
@@ -153,6 +167,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", default=str(ROOT / "build/release/bin/tdslc"))
     parser.add_argument("--filter", default="")
+    parser.add_argument("--every", type=int, default=1, help="of single.py every N-th function")
     parser.add_argument("--generated", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -169,9 +184,11 @@ def main():
 
     def chosen(name):
         return options.filter in f"import/{name}"
-    for name in snippets.functions:
-        if chosen(f"snippets/{name}"):
-            tell(f"snippets/{name}", equal(snippets, name, options.tdslc))
+    single, loops = source.Script(str(HERE / "single.py")), source.Script(str(HERE / "loops.py"))
+    for kind, script, every in (("snippets", snippets, 1), ("loops", loops, 1), ("single", single, options.every)):
+        for name in [name for name in script.functions if name not in _CALLED][::every]:
+            if chosen(f"{kind}/{name}"):
+                tell(f"{kind}/{name}", equal(script, name, options.tdslc))
     for name in refusals.functions:
         if chosen(f"refusals/{name}") and name not in ("fill", "change", "helper"):
             tell(f"refusals/{name}", refused(refusals, name))

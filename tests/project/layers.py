@@ -13,7 +13,7 @@ PARTS = {
     "passes": {"ir", "runtime"},
     "codegen": {"ir", "runtime"},
 }
-CODEGEN = ["clang", "operations", "walk", "nest", "loops", "lower", "print", "relations"]  # lowest first
+CODEGEN = ["plugin", "clang", "operations", "walk", "nest", "loops", "lower", "print", "relations"]  # lowest first
 
 
 def upward(path):

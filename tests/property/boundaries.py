@@ -1,5 +1,5 @@
 """Subscripts outside of a tensor under `pad`, and index variables in dimensions that are longer."""
-from model import Expr
+from model import element, Expr
 
 MODES = ["periodic", "edge", "reflect", "symmetric"]
 
@@ -14,17 +14,8 @@ class Boundaries:
             return None
         v = self.rng.choice(fitting)
         modes, value = self.pad_modes(scalar, len(v.shape))
-        at = -1 if label is None else self.rng.choice([d for d, dim in enumerate(v.shape) if dim == label.dim])
-        subscripts = []
-        for d, dim in enumerate(v.shape):
-            if d == at:
-                subscripts.append(Expr(label.name, [], "i64", (), label.low, label.high, bare={(label.name, dim.text)}))
-            else:
-                subscripts.append(self.any_subscript(dim, context))
-        if any(s is None for s in subscripts):
-            return None
-        holes = ", ".join(f"{{{n}}}" for n in range(len(subscripts)))
-        return Expr(f"pad(${v.name}, {', '.join(modes)})[{holes}]", subscripts, scalar, (), min(v.low, value, 0), max(v.high, value, 0))
+        subscripts = self.subscripts(v.shape, label, lambda dim: self.any_subscript(dim, context))
+        return subscripts and element(f"pad(${v.name}, {', '.join(modes)})", subscripts, scalar, min(v.low, value, 0), max(v.high, value, 0))
 
     def pad_modes(self, scalar, rank):
         """(modes as texts, the value that stands outside)."""

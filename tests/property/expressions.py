@@ -2,7 +2,7 @@
 import math
 
 import intervals
-from model import Expr, FLOATS, INTEGERS
+from model import element, Expr, FLOATS, INTEGERS
 
 # Bounds on values, so that nothing overflows and, in exact programs, every summation order gives the same bits.
 LIMITS = {True: {"f64": 2.0**40, "f32": 2.0**18, "i64": 2**45, "i32": 2**26, "bool": 1},
@@ -24,6 +24,10 @@ class Label:
 
     def count(self):
         return max(self.high - self.low, 0)
+
+    def bare(self, extent):
+        """The variable as a whole subscript of a dimension with this extent."""
+        return Expr(self.name, [], "i64", (), self.low, self.high, bare={(self.name, extent)})
 
 
 class Context:
@@ -389,17 +393,16 @@ class Expressions:
             fitting = [v for v in fitting if label.dim in v.shape]
         self.rng.shuffle(fitting)
         for v in fitting[:3]:
-            at = -1 if label is None else self.rng.choice([d for d, dim in enumerate(v.shape) if dim == label.dim])
-            subscripts = []
-            for d, dim in enumerate(v.shape):
-                if d == at:
-                    subscripts.append(Expr(label.name, [], "i64", (), label.low, label.high, bare={(label.name, dim.text)}))
-                else:
-                    subscripts.append(self.subscript(dim, context))
-            if all(s is not None for s in subscripts):
-                holes = ", ".join(f"{{{n}}}" for n in range(len(subscripts)))
-                return Expr(f"${v.name}[{holes}]", subscripts, scalar, (), v.low, v.high)
+            subscripts = self.subscripts(v.shape, label, lambda dim: self.subscript(dim, context))
+            if subscripts is not None:
+                return element(f"${v.name}", subscripts, scalar, v.low, v.high)
         return None
+
+    def subscripts(self, shape, label, other):
+        """A subscript for each dimension, or None: `label`, unless it is None, stands bare in one of its dimensions, and `other(dim)` in the rest."""
+        at = -1 if label is None else self.rng.choice([d for d, dim in enumerate(shape) if dim == label.dim])
+        chosen = [label.bare(dim.text) if d == at else other(dim) for d, dim in enumerate(shape)]
+        return None if any(s is None for s in chosen) else chosen
 
     def subscript(self, dim, context):
         """An integer in [0, dim.size), or None."""
@@ -408,12 +411,11 @@ class Expressions:
             low, high = label.low, label.high  # half-open
             fits = 0 <= low and high <= size  # also for an empty range: the compiler rejects subscripts whose range never fits
             if label.dim == dim or (label.dim is None and fits):
-                bare = Expr(label.name, [], "i64", (), low, high, bare={(label.name, dim.text)})
-                options.append((bare, 10))
+                options.append((label.bare(dim.text), 10))
             if size == 0 or label.dim is not None and label.dim.size == 0:
                 continue
             if self.longer(label, dim):
-                options.append((Expr(label.name, [], "i64", (), low, high, bare={(label.name, LONGER)}), 8))
+                options.append((label.bare(LONGER), 8))
             c = self.rng.choice([1, 1, 2, 3])
             texts = []
             if low - c >= 0 and high - c <= size:

@@ -61,6 +61,12 @@ class Expr:
         return 1 + sum(c.size() for c in self.children)
 
 
+def element(tensor, subscripts, scalar, low, high):
+    """`tensor[{0}, {1}]`: the element of a tensor or of an expression at these subscripts."""
+    holes = ", ".join(f"{{{n}}}" for n in range(len(subscripts)))
+    return Expr(f"{tensor}[{holes}]", subscripts, scalar, (), low, high)
+
+
 class Stmt:
     """`template` with `{0}` … for the expressions, followed by blocks in braces: `if … { … } else { … }`."""
 

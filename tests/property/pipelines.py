@@ -1,7 +1,7 @@
 """Chains of definitions with a single use each, mostly guarded: candidates for fusion."""
 import intervals
 from expressions import Label, MOST_POINTS, ranged
-from model import Expr, Stmt
+from model import element, Expr, Stmt
 from operations import MOST_ELEMENTS, size_of
 from statements import Statements
 
@@ -122,7 +122,7 @@ class Pipelines(Statements):
             labels = [Label(n, 0, d.size, d) for n, d in zip(names, dims)]
             inner = context.inside(labels)
             if size_of(dims) <= MOST_ELEMENTS and inner.points <= MOST_POINTS:
-                at = Expr(names[0], [], "i64", (), labels[0].low, labels[0].high, bare={(names[0], rows.text)})
+                at = labels[0].bare(rows.text)
                 read = Expr(f"${v.name}[{{0}}, {{1}}]", [at, at], v.scalar, (), *bounds)
                 e = self.mixed(read, self.strong(self.expr(v.scalar, (), inner, 1)))
                 return self.defined(dims, names, e, inner, labels, self.chance(0.2))
@@ -152,9 +152,7 @@ class Pipelines(Statements):
                 return None
             chosen.append(self.rng.choice(fitting))
             left.remove(chosen[-1])
-        subscripts = [Expr(x.name, [], "i64", (), x.low, x.high, bare={(x.name, x.dim.text)}) for x in chosen]
-        holes = ", ".join(f"{{{n}}}" for n in range(len(subscripts)))
-        return Expr(f"${v.name}[{holes}]", subscripts, v.scalar, (), v.low, v.high)
+        return element(f"${v.name}", [x.bare(x.dim.text) for x in chosen], v.scalar, v.low, v.high)
 
     def mixed(self, a, b):
         """Combines two values of the same type."""
@@ -210,8 +208,7 @@ class Pipelines(Statements):
         ranges = [f"{names[at]} in " + (f"1..{dim.text}" if shift < 0 else f"0..{dim.text} - 1")]
         subscripts = [Expr(f"{n} {'+' if shift > 0 else '-'} 1" if k == at else n, [], "i64", (), 0, d.size,
                            bare=set() if k == at else {(n, d.text)}) for k, (n, d) in enumerate(zip(names, last.shape))]
-        holes = ", ".join(f"{{{n}}}" for n in range(len(subscripts)))
-        read = Expr(f"${last.name}[{holes}]", subscripts, last.scalar, (), last.low, last.high)
+        read = element(f"${last.name}", subscripts, last.scalar, last.low, last.high)
         inner = context.inside(labels)
         e = self.mixed(read, self.strong(self.expr(last.scalar, (), inner, 1)))
         return self.defined(last.shape, names, e, inner, labels, self.chance(0.3), ranges)

@@ -75,7 +75,7 @@ class Reports:
         source = self.work / "steps.tdsl"
         source.write_text(PROGRAM)
         self.tool("build", source, "-o", self.work / "steps", "--disable-pass", "serial_loops")
-        self.traced = launch.run([*launch.mpi_command(3), self.work / "steps", "--threads", "2", "--tile", "24", "--profile", "--trace", self.trace,
+        self.traced = launch.run([*launch.mpi_command(3), self.work / "steps", "--threads", "2", "--tile", "16", "--profile", "--trace", self.trace,
                                   "--stats", self.stats, "--w", self.work / "w.npy"], self.options.limit, cwd=self.work, env={"TDSL_OVERSUBSCRIBED": "1"})
         if self.traced.code != 0:
             raise Failed(f"steps: {self.traced}")

@@ -112,7 +112,7 @@ std::vector<double> run_assembly(const std::shared_ptr<const std::vector<PointEn
         if (t.out_box[0].lo <= i && i < t.out_box[0].hi && t.out_box[1].lo <= j && j < t.out_box[1].hi)
           K.put({i, j}, value(e));
       }
-      K.finish<plan::Combine::kSum>();
+      K.finish(plan::Combine::kSum);
     });
     plan::OpBuilder copy(plan::OpClass::kMap, "D", 11, 3);
     copy.out("i", rows).out("j", columns).uncut();
@@ -154,7 +154,7 @@ TEST_CASE("assembled: panels and parts combine in the order of the points") {
       rt::AssembledTile<double> made(t);
       for (std::size_t e = panel * entries.size() / 3; e < (panel + 1) * entries.size() / 3; ++e)
         made.put({entries[e].row + 10, entries[e].column + 5}, entries[e].value);
-      made.finish<plan::Combine::kSum>();
+      made.finish(plan::Combine::kSum);
       sink.end_panel();
     }
     std::map<std::pair<Index, Index>, double> expected;

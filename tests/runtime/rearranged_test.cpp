@@ -53,6 +53,20 @@ class OneSink : public BlockSink {
   Index stored = 0;
 };
 
+/// The nonzero elements that the block of a tile holds.
+template <class T>
+NaiveMatrix<T> made_by(const OneSink& sink, const Box& tile) {
+  NaiveMatrix<T> found;
+  if (!sink.memory) return found;
+  const sparse::Part part{sparse::head_in(sink.memory), tile, tile[0]};
+  sparse::Parts<T, 2>(std::vector{part}).rows(tile[0], [&](const sparse::Row<T>& row) {
+    row.each([&](Index j, T value) {
+      if (value != T(0)) found[{row.index(), j}] = value;
+    });
+  });
+  return found;
+}
+
 /// Index vectors by operand number.
 using IndexVectors = std::map<int, std::vector<Index>>;
 
@@ -128,16 +142,7 @@ void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>
   args.sinks = sinks;
   rearranged_kernel<T>(parts)(args);
   CHECK(sink.stored == static_cast<Index>(expected.size()));
-  NaiveMatrix<T> found;
-  if (sink.memory) {
-    const sparse::Part part{sparse::head_in(sink.memory), tile, tile[0]};
-    sparse::Parts<T, 2>(std::vector{part}).rows(tile[0], [&](const sparse::Row<T>& row) {
-      row.each([&](Index j, T value) {
-        if (value != T(0)) found[{row.index(), j}] = value;
-      });
-    });
-  }
-  CHECK(found == expected);
+  CHECK(made_by<T>(sink, tile) == expected);
 }
 
 template <class T>
@@ -208,19 +213,11 @@ void check_parts(std::mt19937_64& random) {
   TaskArgs args{{}, inputs, outputs, tile};
   args.sinks = sinks;
   moved_kernel(element_type_of<T>)(args);
-  NaiveMatrix<T> expected, found;
+  NaiveMatrix<T> expected;
   for (const auto& [at, value] : m.naive) {
     if (value != T(0) && at.second >= tile[0].lo) expected[{at.second, at.first}] = value;
   }
-  if (sink.memory) {
-    const sparse::Part part{sparse::head_in(sink.memory), tile, tile[0]};
-    sparse::Parts<T, 2>(std::vector{part}).rows(tile[0], [&](const sparse::Row<T>& row) {
-      row.each([&](Index j, T value) {
-        if (value != T(0)) found[{row.index(), j}] = value;
-      });
-    });
-  }
-  CHECK(found == expected);
+  CHECK(made_by<T>(sink, tile) == expected);
 }
 
 std::vector<Index> random_subscripts(std::mt19937_64& random, Index count, Index extent) {

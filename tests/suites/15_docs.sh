@@ -9,4 +9,5 @@ case format in
         ;;
 esac
 /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/docs_check.py" "$TDSL_TEST_FILTER" || status=1
+/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/docs_site.py" "$TDSL_TEST_FILTER" || status=1
 exit "$status"

@@ -6,4 +6,5 @@ export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
 status=0
 /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/docs_from_numpy.py" --tdslc "$TDSL_BUILD_DIR/bin/tdslc" --filter "$TDSL_TEST_FILTER" || status=1
 /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/docs_examples.py" --mode "$TDSL_TEST_MODE" --filter "$TDSL_TEST_FILTER" || status=1
+/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/docs_pages.py" --tdslc "$TDSL_BUILD_DIR/bin/tdslc" --mode "$TDSL_TEST_MODE" --filter "$TDSL_TEST_FILTER" || status=1
 exit $status

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "runtime/base/base64.h"
 #include "tools/report/columns.h"
 #include "tools/report/page.h"
 #include "tools/report/trace_reader.h"
@@ -56,10 +57,10 @@ TEST_CASE("report: files other than traces are refused") {
 }
 
 TEST_CASE("report: columns of events") {
-  CHECK(report::base64("") == "");
-  CHECK(report::base64("a") == "YQ==");
-  CHECK(report::base64("ab") == "YWI=");
-  CHECK(report::base64("abc\xff") == "YWJj/w==");
+  CHECK(rt::base64("") == "");
+  CHECK(rt::base64("a") == "YQ==");
+  CHECK(rt::base64("ab") == "YWI=");
+  CHECK(rt::base64("abc\xff") == "YWJj/w==");
   const report::Columns columns = report::columns_of(report::read_trace(kTrace));
   CHECK(columns.form["count"] == 4);
   CHECK(columns.form["lanes"].dump() == "[[0,0,1],[0,10000,2],[1,0,1]]");

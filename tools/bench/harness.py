@@ -86,6 +86,13 @@ class Ours:
         return Sample(seconds, whole, cpu, np.load(r), told["per_rank"])
 
 
+def seconds_in_memory(told):
+    """Seconds of a run, given its `--stats`, from the end of reading its inputs to its last task, without writing."""
+    ends = {reads: max((s["measured"]["begin"] + s["measured"]["seconds"] for s in told["statements"] if (s["kind"] == "load") == reads and s["kind"] != "store"
+                        and s["measured"]["tasks"]), default=0.0) for reads in (True, False)}
+    return ends[False] - ends[True]
+
+
 def check_same(name, got, expected, case):
     """Compares with a tolerance: different summation orders change the last bits only, errors change leading digits."""
     bound = 4 * case.k * np.finfo(TYPES[case.type]).eps * np.abs(expected).max()

@@ -39,7 +39,7 @@ def reasons(told):
         if statement["kind"] == "load" or measured["kernel_seconds"] <= 0:
             continue
         peak = measured["flops"] / constants["flop_rate"] / measured["kernel_seconds"]
-        parts[f"line {statement['line']} {statement['name']} ({peak:.2f} of the peak)"] = measured["kernel_seconds"] / total
+        parts[f"line {statement['line']} `{statement['name']}` ({peak:.2f} of the peak)"] = measured["kernel_seconds"] / total
     flops = [sum(s["per_rank"][r]["measured"]["flops"] for s in told["statements"]) for r in range(told["ranks"])]
     told_parts = [f"{name} {100 * share:.0f} %" for name, share in sorted(parts.items(), key=lambda part: -part[1]) if share >= WORTH]
     balance = max(flops) * len(flops) / max(1.0, sum(flops))

@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 from experiments import SAMPLES
-from harness import run
+from harness import run, seconds_in_memory
 from sparse_papers import matrix
 
 ROWS, COLUMNS, RANK, SHARE = 20_000, 15_000, 20, 0.01
@@ -29,9 +29,7 @@ class Form:
         stats, files = self.scratch / "stats.json", {o: self.scratch / f"{self.sample}-{o}.npy" for o in "UV"}
         run([*self.command, "--stats", str(stats), *(word for o, f in files.items() for word in (f"--{o}", str(f)))])
         told = json.loads(stats.read_text())
-        ends = {kind: max(s["measured"]["begin"] + s["measured"]["seconds"] for s in told["statements"] if (s["kind"] == "load") == kind and s["kind"] != "store"
-                          and s["measured"]["tasks"]) for kind in (True, False)}
-        return ends[False] - ends[True], [np.load(f) for f in files.values()], told["per_rank"][0]["peak_block_bytes"]
+        return seconds_in_memory(told), [np.load(f) for f in files.values()], told["per_rank"][0]["peak_block_bytes"]
 
 
 def sparse_als(options, scratch):

@@ -11,9 +11,11 @@
 namespace tdsl::codegen {
 
 struct ProcessResult {
-  int exit_code = 0;   ///< 128 + signal if a signal ended it; 127 if it could not be started
-  int signal = 0;      ///< the signal that ended the process itself
-  std::string output;  ///< standard output and error, if captured
+  int exit_code =
+      0;           ///< 128 + signal if a signal ended it; 127 if it could not be started; of several, the first not 0
+  int signal = 0;  ///< the signal that ended the process itself
+  std::string output;      ///< standard output and error, if captured
+  double cpu_seconds = 0;  ///< of the process and the children that it has waited for
 };
 
 struct ProcessRequest {
@@ -25,6 +27,7 @@ struct ProcessRequest {
   std::function<bool(std::string_view)> receive = {};
   WorkFolder* folder = nullptr;  ///< ends the process if this one is killed
   bool launcher = false;         ///< ends its own children properly: signals go to it alone, not to its process group
+  std::vector<std::vector<std::string>> others = {};  ///< commands that run at the same time, in its process group
 };
 
 /// Runs a program in its own process group, without standard input, and waits for it. Signals that would end this

@@ -1,6 +1,7 @@
 #include "tools/build/toolchain.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -36,18 +37,34 @@ void set(Toolchain& t, const std::string& key, const std::string& value) {
   if (key == "compiler") t.compiler = value;
   if (key == "compile_flags") t.compile_flags = words(value);
   if (key == "warning_flags") t.warning_flags = words(value);
-  if (key == "precompiled_flags") t.precompiled_flags = words(value);
+  if (key == "precompiled") t.precompiled = words(value);
   if (key == "include_flags") t.include_flags = words(value);
   if (key == "native") t.native = value == "on";
   if (key == "native_flags") t.native_flags = words(value);
+  if (key == "linkers") t.linkers = words(value);
   if (key == "link_flags") t.link_flags = words(value);
   if (key == "libraries") t.libraries = words(value);
   if (key == "mpiexec") t.mpiexec = value;
-  if (key == "launcher_ranks") t.launcher_ranks = value;
   if (key == "sanitize") t.sanitize = value;
 }
 
+bool is_in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string installed_linker(const Toolchain& toolchain) {
+  for (const std::string& linker : toolchain.linkers) {
+    if (is_in_path("ld." + linker)) return linker;
+  }
+  return "";
+}
 
 std::string find_prefix() {
   // The only environment variable for the location of TDSL.

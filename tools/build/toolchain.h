@@ -13,14 +13,14 @@ struct Toolchain {
   std::string compiler;
   std::vector<std::string> compile_flags;
   std::vector<std::string> warning_flags;
-  std::vector<std::string> precompiled_flags;
+  std::vector<std::string> precompiled;  ///< folders of precompiled headers (precompiled.h)
   std::vector<std::string> include_flags;
   std::vector<std::string> native_flags;
+  std::vector<std::string> linkers;  ///< preferred linkers, as for -fuse-ld
   std::vector<std::string> link_flags;
   std::vector<std::string> libraries;
   bool native = false;
-  std::string mpiexec;
-  std::string launcher_ranks = "-n";
+  std::string mpiexec;  ///< empty: the launcher of the chosen MPI
   std::string sanitize;
 };
 
@@ -29,6 +29,9 @@ class ToolchainError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// The first of the preferred linkers that is installed; empty: none, the compiler's own is used.
+[[nodiscard]] std::string installed_linker(const Toolchain& toolchain);
 
 /// The prefix this process runs from: $TDSL_HOME, or the parent of the directory of /proc/self/exe.
 [[nodiscard]] std::string find_prefix();

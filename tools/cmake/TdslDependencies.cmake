@@ -9,12 +9,7 @@ endfunction()
 
 find_package(Threads REQUIRED)
 
-find_package(MPI QUIET COMPONENTS C)
-tdsl_require(MPI_C_FOUND "MPI" "libopenmpi-dev openmpi-bin")
-add_library(tdsl_mpi INTERFACE)
-target_link_libraries(tdsl_mpi INTERFACE MPI::MPI_C)
-# The deprecated C++ bindings cost 0.6 s in every file that includes mpi.h.
-target_compile_definitions(tdsl_mpi INTERFACE OMPI_SKIP_MPICXX)
+set(TDSL_MPI_COMPILERS "" CACHE STRING "C compilers of MPI libraries (such as mpicc) whose families get a shim; empty: those of Debian's packages, and mpicc")
 
 find_package(OpenMP QUIET COMPONENTS CXX)
 tdsl_require(OpenMP_CXX_FOUND "OpenMP for ${CMAKE_CXX_COMPILER}" "g++ (or libomp-14-dev with clang++-14)")
@@ -27,7 +22,7 @@ if(TDSL_CBLAS)
   target_compile_definitions(tdsl_blas INTERFACE TDSL_CBLAS)
 else()
   find_library(TDSL_BLIS_LIBRARY NAMES libblis.a PATH_SUFFIXES blis-serial)
-  find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial x86_64-linux-gnu/blis-serial
+  find_path(TDSL_BLIS_INCLUDE_DIR NAMES blis.h PATH_SUFFIXES blis-serial blis x86_64-linux-gnu/blis-serial
             ${CMAKE_LIBRARY_ARCHITECTURE}/blis-serial)
   set(TDSL_BLIS_FOUND FALSE)
   if(TDSL_BLIS_LIBRARY AND TDSL_BLIS_INCLUDE_DIR)
@@ -64,11 +59,16 @@ add_library(tdsl_zlib INTERFACE)
 target_include_directories(tdsl_zlib SYSTEM INTERFACE ${TDSL_ZLIB_INCLUDE_DIR})
 target_link_libraries(tdsl_zlib INTERFACE ${TDSL_ZLIB_LIBRARY})
 
-# The serial HDF5 library, for a plug-in that programs load for file names of HDF5 datasets.
+# The serial HDF5 library, for a plug-in that programs load for file names of HDF5 datasets. A parallel one would bring the MPI
+# library that it was built with into every such program.
 find_package(HDF5 QUIET COMPONENTS C)
-option(TDSL_HDF5 "Build the plug-in that reads and writes HDF5 files" ${HDF5_C_FOUND})
+set(TDSL_HDF5_USABLE OFF)
+if(HDF5_C_FOUND AND NOT HDF5_IS_PARALLEL)
+  set(TDSL_HDF5_USABLE ON)
+endif()
+option(TDSL_HDF5 "Build the plug-in that reads and writes HDF5 files" ${TDSL_HDF5_USABLE})
 if(TDSL_HDF5)
-  tdsl_require(HDF5_C_FOUND "HDF5 (-DTDSL_HDF5=OFF does without)" "libhdf5-dev")
+  tdsl_require(TDSL_HDF5_USABLE "The serial HDF5 (-DTDSL_HDF5=OFF does without)" "libhdf5-dev")
 else()
   message(STATUS "No HDF5 files: libhdf5 was not found. On Debian: apt-get install libhdf5-dev")
 endif()

@@ -2,7 +2,7 @@
 file(READ ${FOLDER}/page.html page)
 file(READ ${FOLDER}/style.css style)
 set(scripts "")
-foreach(part data format summary timeline plots main)
+foreach(part data format summary timeline plots pictures main)
   file(READ ${FOLDER}/${part}.js text)
   string(APPEND scripts "${text}\n")
 endforeach()

@@ -1,14 +1,12 @@
 # lib/tdsl/toolchain.conf: how tdslc compiles and links emitted programs; install rules; the build tree's prefix layout.
 
-function(tdsl_flags_of_includes out)
-  set(flags "")
-  foreach(directory IN LISTS ARGN)
-    if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
-      list(APPEND flags -isystem ${directory})
-    endif()
-  endforeach()
-  list(JOIN flags " " flags)
-  set(${out} "${flags}" PARENT_SCOPE)
+# The compiler's own name instead of a link that may change: /usr/bin/x86_64-linux-gnu-g++-12 for /usr/bin/c++.
+function(tdsl_versioned_compiler out)
+  file(REAL_PATH ${CMAKE_CXX_COMPILER} path)
+  if(NOT path MATCHES "/(.*-)?(g\\+\\+|clang\\+\\+)-[0-9]+$")
+    set(path ${CMAKE_CXX_COMPILER})
+  endif()
+  set(${out} ${path} PARENT_SCOPE)
 endfunction()
 
 # Links PREFIX/NAME in the build tree to the source folder, so that edits take effect without a copy step.
@@ -18,27 +16,18 @@ function(tdsl_link_into_prefix source name)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/${name} SYMBOLIC)
 endfunction()
 
-# Precompiles the headers of emitted programs with the options of these programs: parsing them is most of a small
-# program's build time. g++ only: its precompiled headers may be moved with the prefix, and are ignored if options differ.
-function(tdsl_precompile_emitted compile_flags include_flags)
-  set(file ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled/runtime/emitted.h.gch)
-  get_filename_component(folder ${file} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
-  separate_arguments(compile_flags NATIVE_COMMAND "${compile_flags}")
-  separate_arguments(include_flags NATIVE_COMMAND "${include_flags}")
-  add_custom_command(OUTPUT ${file}
-    COMMAND ${CMAKE_CXX_COMPILER} ${compile_flags} -I${PROJECT_BINARY_DIR}/include/tdsl ${include_flags} -MD -MF ${file}.d -MT ${file}
-            -x c++-header ${PROJECT_SOURCE_DIR}/runtime/precompiled.h -o ${file}
-    DEPFILE ${file}.d COMMENT "Precompiling the headers of emitted programs" VERBATIM)
-  add_custom_target(tdsl_precompiled ALL DEPENDS ${file})
+# Precompiles the headers of emitted programs, if they or the compiler have changed: `tdslc --configure` knows.
+function(tdsl_precompile_emitted)
   if(TARGET tdslc)
-    add_dependencies(tdslc tdsl_precompiled)
+    add_custom_target(tdsl_precompiled ALL
+      COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 TDSL_HOME=${PROJECT_BINARY_DIR} $<TARGET_FILE:tdslc> --configure
+              -o ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled
+      DEPENDS tdslc COMMENT "Precompiling the headers of emitted programs" VERBATIM)
   endif()
-  install(FILES ${file} DESTINATION lib/tdsl/precompiled/runtime)
 endfunction()
 
 function(tdsl_write_toolchain)
-  tdsl_flags_of_includes(conf_mpi_includes ${MPI_C_INCLUDE_DIRS})
+  tdsl_versioned_compiler(conf_compiler)
 
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   if(type STREQUAL "DEBUG")
@@ -61,19 +50,20 @@ function(tdsl_write_toolchain)
   if(TDSL_SANITIZE)
     set(conf_runtime "\${PREFIX}/lib/tdsl/libtdsl_rt.so")
   else()
-    set(conf_runtime "\${PREFIX}/lib/tdsl/libtdsl_rt.a \${PREFIX}/lib/tdsl/libtdsl_plan.a")
+    set(conf_runtime "\${PREFIX}/lib/tdsl/libtdsl_rt.a \${PREFIX}/lib/tdsl/libtdsl_plan.a \${PREFIX}/lib/tdsl/libtdsl_math.a")
+    if(NOT TDSL_PREBUILT)
+      tdsl_link_set()
+    endif()
   endif()
-  set(libraries ${TDSL_LAPACK_LIBRARIES} ${TDSL_SLEEF_LIBRARIES} ${TDSL_ZLIB_LIBRARY} ${MPI_C_LIBRARIES} -lpthread -lm)
+  tdsl_by_soname(libraries ${TDSL_SHARED_MATH} ${TDSL_GFORTRAN_LIBRARY} ${TDSL_SLEEF_LIBRARIES})
+  list(APPEND libraries -ldl -lpthread -lm)
   list(JOIN libraries " " conf_libraries)
-
-  if(TDSL_HDF5 OR TDSL_SANITIZE)
-    set(conf_rpath " -Wl,-rpath,\${PREFIX}/lib/tdsl")
-  endif()
 
   set(conf_compile "-std=c++20 ${conf_optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math ${conf_openmp} ${conf_sanitize}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(conf_precompiled "-I\${PREFIX}/lib/tdsl/precompiled")
-    tdsl_precompile_emitted("${conf_compile}" "${conf_mpi_includes}")
+    set(conf_linkers "lld gold")
+    set(conf_precompiled "\${PREFIX}/lib/tdsl/precompiled /var/lib/tdsl/precompiled")
+    tdsl_precompile_emitted()
   endif()
 
   configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/toolchain.conf.in ${PROJECT_BINARY_DIR}/lib/tdsl/toolchain.conf @ONLY)
@@ -87,23 +77,41 @@ function(tdsl_write_toolchain)
   tdsl_link_into_prefix(samples share/tdsl/samples)
   tdsl_link_into_prefix(runtime/library share/tdsl/library)
   tdsl_link_into_prefix(tools/python share/tdsl/python)
+  tdsl_link_into_prefix(tools/templates share/tdsl/templates)
+  tdsl_link_into_prefix(tools/editors share/tdsl/editors)
 
-  install(FILES ${PROJECT_BINARY_DIR}/lib/tdsl/toolchain.conf DESTINATION lib/tdsl)
+  tdsl_install_prefix()
+endfunction()
+
+# The files of an installation that are not built, by the package that they belong to.
+function(tdsl_install_prefix)
   foreach(target tdsl_rt tdsl_plan)
     get_target_property(kind ${target} TYPE)
     if(kind STREQUAL "STATIC_LIBRARY")
-      install(TARGETS ${target} ARCHIVE DESTINATION lib/tdsl)
+      tdsl_install(${target})
     endif()
   endforeach()
-  if(TARGET tdslc)
-    install(TARGETS tdslc RUNTIME DESTINATION bin)
-  endif()
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime DESTINATION include/tdsl FILES_MATCHING PATTERN "*.h")
-  install(FILES ${PROJECT_SOURCE_DIR}/runtime/own/tile.h DESTINATION include/tdsl/tdsl)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime DESTINATION share/tdsl FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp")
+  tdsl_install(tdslc DESTINATION bin)
+
+  set(runtime ${PROJECT_SOURCE_DIR}/runtime)
+  set(packaging ${PROJECT_SOURCE_DIR}/tools/packaging)
+  include(CMakePackageConfigHelpers)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/tdslConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  configure_file(${packaging}/tdsl.pc.in ${PROJECT_BINARY_DIR}/tdsl.pc @ONLY)
+
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tdsl)
+  install(FILES ${PROJECT_BINARY_DIR}/lib/tdsl/toolchain.conf DESTINATION lib/tdsl)
+  install(DIRECTORY ${runtime} DESTINATION include/tdsl FILES_MATCHING PATTERN "*.h")
+  install(FILES ${runtime}/own/tile.h DESTINATION include/tdsl/tdsl)
+  install(DIRECTORY ${runtime} DESTINATION share/tdsl FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.c")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/tdslc/project DESTINATION share/tdsl)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/stdlib ${PROJECT_SOURCE_DIR}/samples DESTINATION share/tdsl)
-  install(FILES ${PROJECT_SOURCE_DIR}/runtime/library/abi.h ${PROJECT_SOURCE_DIR}/runtime/library/bridge.py DESTINATION share/tdsl/library)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/python DESTINATION share/tdsl FILES_MATCHING PATTERN "*.py")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/stdlib ${PROJECT_SOURCE_DIR}/samples DESTINATION share/tdsl PATTERN __pycache__ EXCLUDE)
+  install(FILES ${runtime}/library/abi.h ${runtime}/library/bridge.py ${runtime}/library/bridge.f90 DESTINATION share/tdsl/library)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/templates ${PROJECT_SOURCE_DIR}/tools/editors DESTINATION share/tdsl
+          PATTERN "README.md" EXCLUDE)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/tdsl)
+  install(FILES ${packaging}/tdslConfig.cmake ${PROJECT_BINARY_DIR}/tdslConfigVersion.cmake DESTINATION lib/cmake/tdsl)
+  install(FILES ${PROJECT_BINARY_DIR}/tdsl.pc DESTINATION share/pkgconfig)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/python DESTINATION share/tdsl COMPONENT python3-tdsl FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/tdsl COMPONENT tdsl-doc FILES_MATCHING PATTERN "*.md")
 endfunction()

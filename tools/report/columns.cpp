@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "runtime/base/base64.h"
+
 namespace tdsl::report {
 
 namespace {
@@ -70,19 +72,6 @@ std::string deflated(const std::string& bytes) {
 
 }  // namespace
 
-std::string base64(std::string_view bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= have ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
 Columns columns_of(const ReadTrace& trace) {
   double end = 0;
   for (const ReadEvent& e : trace.events) end = std::max(end, e.start + e.length);
@@ -104,7 +93,7 @@ Columns columns_of(const ReadTrace& trace) {
                  {"count", trace.events.size()},
                  {"lanes", std::move(lanes)},
                  {"columns", std::move(names)}};
-  result.text = base64(deflated(bytes));
+  result.text = rt::base64(deflated(bytes));
   return result;
 }
 

@@ -19,7 +19,4 @@ struct Columns {
 
 [[nodiscard]] Columns columns_of(const ReadTrace& trace);
 
-/// RFC 4648, with padding.
-[[nodiscard]] std::string base64(std::string_view bytes);
-
 }  // namespace tdsl::report

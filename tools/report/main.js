@@ -4,6 +4,7 @@ async function drawAll() {
   drawRun();
   drawPhases();
   drawLines();
+  drawPictures();
   drawMatrix();
   const events = await readEvents();
   let timeline = null;

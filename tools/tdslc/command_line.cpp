@@ -8,8 +8,12 @@
 #include "frontend/diagnostics/diagnostics.h"
 #include "runtime/plan/schedules/schedule.h"
 #include "runtime/types.h"
+#include "tools/tdslc/error_pages.h"
 #include "tools/tdslc/job/size.h"
+#include "tools/tdslc/job/text.h"
+#include "tools/tdslc/option_tree.h"
 #include "tools/tdslc/streams.h"
+#include "tools/tdslc/version.h"
 
 namespace tdsl::tools {
 
@@ -35,6 +39,8 @@ Examples:
   tdslc report stats.json trace.json -o run.html         a page that shows a run
   tdslc fmt product.tdsl                                 canonical layout, in place
   tdslc import heat.py::smooth --call 'smooth(np.ones((50, 40)), 6)'     a NumPy function as a program
+  tdslc new flow --from heat                             a folder with a program to start from
+  tdslc --explain sequential-loop                        a message explained by the id in its brackets
 
 `tdslc COMMAND --help` shows a command's options and examples.
 Exit codes: 0 success, 1 errors in the program or a difference found, 2 usage, 3 a bug of the compiler, 4 the )"
@@ -59,6 +65,7 @@ Examples:
   tdslc build ridge.tdsl                                 writes ./ridge
   tdslc build ridge.tdsl -o /tmp/ridge --native          for this machine's CPU only
   tdslc build ridge.tdsl --library -o lib/               writes lib/libridge.so, lib/ridge.h and lib/ridge.py
+  tdslc build ridge.tdsl --library --fortran -o lib/     also lib/ridge_tdsl.f90
   mpirun -n 4 /tmp/ridge --X x.npy --y y.npy             how to run it)"},
     {Command::kSubmit, "submit", "Build a program, size a batch job for it and submit it to Slurm",
      R"(
@@ -90,6 +97,7 @@ docs/explain.md says what every column and word means.
 Examples:
   tdslc explain product.tdsl -n 4 -- --A a.npy --B b.npy
   tdslc explain product.tdsl -n 16 --set n=100000 --set m=100000 --set k=100000
+  tdslc explain product.tdsl -n 4..256 --set n=100000    on how many nodes it fits, and a row for each number of ranks
   tdslc explain product.tdsl -n 4096 --rank 17 --set n=1000000 --tile 1000
   tdslc explain product.tdsl -n 64 --per-node 16 --set n=100000
   tdslc explain product.tdsl -n 4 --set n=1000 --memory 512MiB --json
@@ -138,7 +146,23 @@ Examples:
   tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy --stats stats.json --trace trace.json
   tdslc report stats.json trace.json -o run.html
   tdslc report stats.json --source product.tdsl -o run.html      without a timeline, with the program's text)"},
+    {Command::kPlot, "plot", "Draw an array of a file",
+     R"(
+Any file that programs read or write. One or two dimensions are shown: a line with its range, or colours; sparse )"
+     R"(files as
+the number of elements per pixel. Prints a summary, and draws on the terminal or, with -o, into a file.
+Examples:
+  tdslc plot u.npy
+  tdslc plot fields.h5:/velocity '[:, :, 3]' -o velocity.svg
+  tdslc plot u.npy --against reference.npy --log         where they differ, and by how much)"},
     {Command::kImport, "import", "Translate a NumPy function to a program, and compare both", ""},
+    {Command::kNew, "new", "Make a folder with a program to start from", R"(
+NAME.tdsl, make_inputs.tdsl, Makefile, CMakeLists.txt, .vscode/ and a README with the commands.
+Examples:
+  tdslc new flow                                         heat on a plate
+  tdslc new ranks --from graph && make -C ranks test)"},
+    {Command::kLanguageServer, "lsp", "Serve an editor on standard input and output (Language Server Protocol)", R"(
+docs/editors.md says how editors start it.)"},
     {Command::kDoctor, "doctor", "Check the installation and measure this machine", R"(
 Examples:
   tdslc doctor
@@ -146,6 +170,12 @@ Examples:
   tdslc doctor --spill /scratch                          the disk of this folder instead of that of $TMPDIR or /tmp
   tdslc doctor --site                                    a profile of the cluster for `submit`, or where yours differs
   tdslc doctor --json)"},
+    {Command::kMpi, "mpi", "List MPI libraries, and which one ranks use and why", R"(
+A program opens the MPI library of the launcher that starts it; TDSL_MPI=openmpi, mpich, abi, none or the path of a shim
+chooses another one.
+Examples:
+  tdslc mpi
+  tdslc mpi --build --cc /opt/mpi/bin/mpicc              a shim for an MPI that is not listed)"},
 };
 
 void add_compile_options(CLI::App& app, CommandLine& line) {
@@ -184,6 +214,25 @@ void add_job_options(CLI::App& app, JobOptions& job) {
   app.add_flag("--checkpoint", job.checkpoint, "Save at the time limit, and go on in the next attempt");
   app.add_flag("--dry-run", job.dry_run, "Print the script; submit nothing");
   app.add_flag("--wait", job.wait, "Follow the log until the job has ended; the exit code is the job's");
+}
+
+/// `16`, or `4..256`.
+void set_rank_range(CommandLine& line, const std::string& text) {
+  const std::size_t dots = text.find("..");
+  line.ranks = number_in(text.substr(0, dots));
+  line.last_ranks = dots == std::string::npos ? std::nullopt : number_in(text.substr(dots + 2));
+  const std::int64_t last = dots == std::string::npos ? line.ranks.value_or(0) : line.last_ranks.value_or(0);
+  if (line.ranks.value_or(0) < 1 || last < line.ranks || last > kMostRanks)
+    throw CLI::ValidationError(
+        "--ranks", fmt::format("`{}` is neither a number from 1 to {} nor a range such as 4..256", text, kMostRanks));
+}
+
+void add_rank_range(CLI::App& app, CommandLine& line) {
+  app.add_option_function<std::string>(
+         "-n,--ranks", [&line](const std::string& text) { set_rank_range(line, text); },
+         "Number of MPI ranks; or a range: the number of nodes on which the program fits, and a row for each power of "
+         "two")
+      ->type_name("RANKS[..RANKS]");
 }
 
 void add_explain_options(CLI::App& app, CommandLine& line) {
@@ -238,6 +287,25 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
 
 void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (command == Command::kImport) return;
+  if (command == Command::kNew) {
+    app.add_option("name", line.program, "The folder, which does not exist yet, and the program's name")
+        ->type_name("NAME")
+        ->required();
+    app.add_option("--from", line.from, "What to start from (default: heat)")
+        ->check(CLI::IsMember({"heat", "matmul", "regression", "graph", "sparse", "tensor"}))
+        ->type_name("TEMPLATE");
+    return;
+  }
+  if (command == Command::kMpi) {
+    app.add_flag("--build", line.build_shim, "Make a shim with an MPI's own C compiler");
+    app.add_option("--cc", line.mpi_compiler, "That compiler (default: mpicc)")->type_name("PROGRAM");
+    app.add_flag("--json", line.json, "The answer as JSON");
+    return;
+  }
+  if (command == Command::kLanguageServer) {
+    app.add_flag("--stdio")->description("Accepted, as editors give it; there is no other way")->group("");
+    return;
+  }
   if (command == Command::kFormat) {
     app.add_option("files", line.files, "The programs; - is standard input")->type_name("PROG.tdsl")->required();
     app.add_flag("--check", line.check_only, "Name the files that would change, write nothing");
@@ -260,6 +328,18 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
         ->type_name("PROG.tdsl");
     return;
   }
+  if (command == Command::kPlot) {
+    app.add_option("file", line.program, "The file, with a dataset or column where its format has them")
+        ->type_name("FILE")
+        ->required();
+    app.add_option("slice", line.slice, "The dimensions to show as `:`, subscripts of the others: '[:, :, 3]'")
+        ->type_name("SLICE");
+    app.add_option("-o,--output", line.output, "The picture")->type_name("FILE.png|FILE.svg");
+    app.add_option("--against", line.against, "Draw the difference to this file, and print where it is largest")
+        ->type_name("FILE");
+    app.add_flag("--log", line.logarithmic, "Logarithms of magnitudes");
+    return;
+  }
   if (command != Command::kDoctor) {
     auto* program = app.add_option("program", line.program, "The program")->type_name("PROG.tdsl");
     if (command != Command::kPasses) program->required();
@@ -268,8 +348,8 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
                       command == Command::kSubmit;
   if (command == Command::kSubmit) add_job_options(app, line.job);
   if (command != Command::kDoctor) add_compile_options(app, line);
-  if (command == Command::kRun || command == Command::kExplain || command == Command::kVerify ||
-      command == Command::kSubmit) {
+  if (command == Command::kExplain) add_rank_range(app, line);
+  if (command == Command::kRun || command == Command::kVerify || command == Command::kSubmit) {
     app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")
         ->check(CLI::Range(std::int64_t{1}, kMostRanks))
         ->type_name("RANKS");
@@ -284,12 +364,23 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   if (builds) {
     app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
     app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
+    app.add_option("-j,--jobs", line.jobs, "Compilers that run at the same time for a long program; default: the cores")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
   }
-  if (command == Command::kBuild)
-    app.add_flag("--library", line.library,
-                 "A shared library with a C header and a Python module, for programs that call this one");
+  if (command == Command::kBuild) {
+    CLI::Option* const library =
+        app.add_flag("--library", line.library,
+                     "A shared library with a C header and a Python module, for programs that call this one");
+    app.add_flag("--fortran", line.fortran, "With --library: also a Fortran module, NAME_tdsl.f90")->needs(library);
+    app.add_option("--depfile", line.depfile, "Write the files that the program consists of, as a rule of make")
+        ->type_name("FILE");
+    app.add_flag("--time-passes{text}", line.time_build, "Time of every part of the build; =json: as JSON")
+        ->check(CLI::IsMember({"text", "json"}));
+  }
   if (command == Command::kEmit) {
     app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
+    app.add_flag("--counts", line.counts, "Only how many kernels there are, in how many versions, as JSON");
     app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")
         ->type_name("DIR");
   }
@@ -380,8 +471,23 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App app("tdslc compiles tensor programs to MPI/OpenMP executables.\n" + std::string("Usage: ") + kForm);
   app.name("tdslc");
   app.footer(kExamples);
-  app.set_version_flag("--version", std::string("tdslc ") + TDSL_VERSION);
-  app.require_subcommand(1);
+  app.set_version_flag("--version", kVersionText);
+  app.add_option_function<std::string>(
+         "--explain", [](const std::string& id) { throw Stop{print_error_page(id)}; },
+         "Explain a message by the id in its brackets")
+      ->type_name("ID");
+  app.add_flag_callback(
+         "--options-json", [&app] { throw Stop{print_option_tree(app)}; },
+         "All commands and options, and those of executables, as JSON")
+      ->group("");
+  // As flags of tdslc itself: what installations run once.
+  bool configures = false;
+  CLI::Option* const configure = app.add_flag(
+      "--configure", configures, "Compile the headers of emitted programs, so that builds take half a second less");
+  app.add_option("-o", line.output, "With --configure: the folder for them, instead of the first that can be written")
+      ->type_name("DIR")
+      ->needs(configure);
+  app.require_subcommand(0, 1);
   for (const CommandText& c : kCommands) {
     CLI::App* sub = app.add_subcommand(c.name, c.description);
     sub->footer(c.examples);
@@ -405,13 +511,22 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ExtrasError&) {
     usage_error(unknown_message(app, chosen(), own), chosen() ? chosen()->get_name() : "");
   } catch (const CLI::ParseError& e) {
-    if (chosen() == nullptr) usage_error(unknown_message(app, nullptr, own), "");
+    if (chosen() == nullptr) {
+      const bool known = own.front() == "--explain";
+      usage_error(known ? e.what() : unknown_message(app, nullptr, own), "");
+    }
     // A misspelt option may be reported as a missing argument.
     const std::vector<std::string> known = spellings(*chosen());
     const bool misspelt = std::ranges::any_of(own, [&](const std::string& a) {
       return a.starts_with("--") && std::ranges::find(known, spelling_in(a)) == known.end();
     });
     usage_error(misspelt ? unknown_message(app, chosen(), own) : e.what(), chosen()->get_name());
+  }
+  if (chosen() == nullptr) {
+    if (!configures) usage_error(unknown_message(app, nullptr, own), "");
+    line.command = Command::kConfigure;
+  } else if (configures) {
+    usage_error("--configure stands alone", "");
   }
   return line;
 }

@@ -24,6 +24,8 @@ namespace tdsl::tools {
 [[nodiscard]] int verify(const CommandLine& line);
 /// Writes an HTML page about a run.
 [[nodiscard]] int report(const CommandLine& line);
+/// Draws an array of a file.
+[[nodiscard]] int plot(const CommandLine& line);
 /// Lists the pass pipeline, and prints the results of passes on a program.
 [[nodiscard]] int passes(const CommandLine& line);
 /// Formats files in place.
@@ -32,6 +34,15 @@ namespace tdsl::tools {
 [[nodiscard]] int submit(const CommandLine& line);
 /// Replaces this process by the importer of NumPy functions, a Python program. Throws ToolchainError without Python.
 [[nodiscard]] int import_function(const CommandLine& line);
+/// Makes a folder with a program, its inputs, and files for make, CMake and VS Code, from a template.
+[[nodiscard]] int new_program(const CommandLine& line);
+/// Lists the MPI libraries found here, and which one ranks would use and why; with --build makes a shim for another
+/// one.
+[[nodiscard]] int mpi(const CommandLine& line);
+/// Serves editors on standard input and output (the Language Server Protocol).
+[[nodiscard]] int language_server();
+/// Compiles the headers of emitted programs (`tdslc --configure`).
+[[nodiscard]] int configure(const CommandLine& line);
 /// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 

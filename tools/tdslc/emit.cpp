@@ -89,7 +89,7 @@ void copy_runtime(const ProjectFolder& project, const codegen::Toolchain& toolch
   if (!fs::is_directory(runtime)) throw codegen::ToolchainError(runtime.string() + " is missing: install TDSL again");
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(runtime)) {
     const std::string extension = entry.path().extension().string();
-    if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp")) continue;
+    if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".c")) continue;
     project.copy(entry.path(), "runtime" / entry.path().lexically_relative(runtime));
   }
   project.copy(runtime / "own/tile.h", "own/tdsl/tile.h");
@@ -151,7 +151,13 @@ int emit(const CommandLine& line) {
   rt::RunFiles files = kept_files(front);
   if (!line.output.empty()) files.write_text("-o", line.output);
   if (!line.project.empty() && !line.output.empty()) throw UsageError("emit: -o and --project exclude each other");
-  const std::string text = emitted(line, front, lower(front), line.line_directives);
+  codegen::EmitCounts counts;
+  const std::string text = emitted(line, front, lower(front), line.line_directives, "", &counts);
+  if (line.counts) {
+    fmt::print("{{\"kernels\": {}, \"versions\": {}, \"units\": {}, \"source_bytes\": {}}}\n", counts.kernels,
+               counts.versions, counts.units, counts.source_bytes);
+    return 0;
+  }
   if (!line.project.empty()) {
     write_project(line, front, text, codegen::read_toolchain(codegen::find_prefix()));
     return 0;

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "codegen/lower/program.h"
-#include "codegen/print/emit.h"
 #include "frontend/allowed_warnings.h"
 #include "ir/graph/check.h"
 #include "passes/passes.h"
@@ -92,7 +91,9 @@ std::string program_name(const std::string& path) {
 
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front) {
   allow_by_options(line, front.sink);
-  const std::uint32_t file = front.sources.add(line.program, read_program(line.program));
+  const auto replaced = [&](const std::string& path) { return options.text ? options.text(path) : std::nullopt; };
+  const auto text = replaced(line.program);
+  const std::uint32_t file = front.sources.add(line.program, text ? *text : read_program(line.program));
   frontend::CompileOptions compile;
   compile.program_name = program_name(line.program);
   if (compile.program_name.find_first_not_of('.') == std::string::npos) {
@@ -100,6 +101,7 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   }
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
+  compile.replaced = replaced;
   compile.foreign = [&](const ir::ForeignRef& f) { front.foreigns.push_back(f); };
   compile.read_header = header_reader_for(front);
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
@@ -108,7 +110,13 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   front.graph = std::move(*graph);
   front.optimised = front.graph;
   if (!options.run_passes) return;
-  front.optimised = run_passes(front, pipeline_options(line), options.print);
+  passes::PipelineOptions pipeline = pipeline_options(line);
+  if (options.after_pass) {
+    pipeline.after_pass = [&](const passes::Pass& pass, const ir::Program&, const ir::Program&, double seconds) {
+      options.after_pass(pass.name, seconds);
+    };
+  }
+  front.optimised = run_passes(front, pipeline, options.print);
   add_pass_warnings(front);
   if (options.print) print_diagnostics(front);
 }
@@ -184,17 +192,34 @@ void print_diagnostics(Front& front) {
   print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
-std::string emitted(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
-                    bool line_directives, const std::string& library) {
+namespace {
+
+codegen::EmitOptions emit_options(const CommandLine& line, const Front& front) {
   codegen::EmitOptions options;
   options.source_line = [&](std::uint32_t file, std::uint32_t number) {
     return file < front.sources.file_count() ? std::string(front.sources.line(file, number)) : std::string();
   };
   options.version = std::string("tdslc ") + TDSL_VERSION;
+  options.output_name = program_name(line.program) + ".cpp";
+  return options;
+}
+
+}  // namespace
+
+std::string emitted(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,
+                    bool line_directives, const std::string& library, codegen::EmitCounts* counts) {
+  codegen::EmitOptions options = emit_options(line, front);
   options.line_directives = line_directives;
   options.library = library;
-  options.output_name = program_name(line.program) + ".cpp";
-  return codegen::emit(operations, options);
+  return codegen::emit(operations, options, counts);
+}
+
+std::vector<std::string> emitted_units(const CommandLine& line, const Front& front,
+                                       const codegen::OperationProgram& operations, int jobs,
+                                       codegen::EmitCounts* counts) {
+  codegen::EmitOptions options = emit_options(line, front);
+  options.line_directives = true;
+  return codegen::emit_units(operations, options, jobs, counts);
 }
 
 rt::RunFiles kept_files(const Front& front) {

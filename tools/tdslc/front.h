@@ -1,11 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/operations/program.h"
+#include "codegen/print/emit.h"
 #include "frontend/diagnostics/diagnostics.h"
 #include "frontend/frontend.h"
 #include "ir/graph/graph.h"
@@ -40,6 +43,9 @@ struct FrontOptions {
   bool print = true;  ///< prints diagnostics to stderr; otherwise they remain in `Front::sink`
   bool run_passes = true;
   std::function<void(const frontend::DeclaredName&)> declared = {};  ///< called for every declared name with its type
+  /// Texts that stand in place of files, such as unsaved ones.
+  std::function<std::optional<std::string>(const std::string& path)> text = {};
+  std::function<void(std::string_view pass, double seconds)> after_pass = {};
 };
 
 /// Text of a program. Throws UsageError.
@@ -67,7 +73,11 @@ void print_diagnostics(Front& front);
 /// The emitted C++.
 [[nodiscard]] std::string emitted(const CommandLine& line, const Front& front,
                                   const codegen::OperationProgram& operations, bool line_directives,
-                                  const std::string& library = {});
+                                  const std::string& library = {}, codegen::EmitCounts* counts = nullptr);
+/// The same, with #line, as up to `jobs` source files.
+[[nodiscard]] std::vector<std::string> emitted_units(const CommandLine& line, const Front& front,
+                                                     const codegen::OperationProgram& operations, int jobs,
+                                                     codegen::EmitCounts* counts = nullptr);
 
 /// The program's source files, protected from being overwritten.
 [[nodiscard]] rt::RunFiles kept_files(const Front& front);

@@ -36,7 +36,8 @@ void prepare_environment(const std::string& modules) {
 int import_function(const CommandLine& line) {
   const std::string modules = codegen::find_prefix() + "/share/tdsl/python";
   if (std::error_code error; !std::filesystem::is_directory(modules, error))
-    throw codegen::ToolchainError(fmt::format("the installation is incomplete: there is no {}", modules));
+    throw codegen::ToolchainError(
+        fmt::format("the installation is incomplete: there is no {}; on Debian: apt install python3-tdsl", modules));
   prepare_environment(modules);
   std::vector<std::string> words = {variable_or("TDSL_PYTHON", "python3"), "-m", "tdsl.importer"};
   words.insert(words.end(), line.program_arguments.begin(), line.program_arguments.end());

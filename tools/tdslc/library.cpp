@@ -10,6 +10,8 @@
 #include "tools/build/output_file.h"
 #include "tools/build/toolchain.h"
 #include "tools/tdslc/build_program.h"
+#include "tools/tdslc/depfile.h"
+#include "tools/tdslc/fortran.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {
@@ -18,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Paths of the three files, and the prefix of their functions.
+/// Folder of the files, and the prefix of their functions.
 struct LibraryName {
   fs::path folder;
   std::string name;
@@ -44,12 +46,6 @@ std::string read_file(const std::string& path) {
   text << in.rdbuf();
   if (!in) throw codegen::ToolchainError("cannot read " + path + ": the installation is not complete");
   return text.str();
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
-  return text;
 }
 
 /// `param_goes(name)`: where a param's value is passed.
@@ -90,6 +86,10 @@ typedef struct @NAME@_handle @NAME@_handle;
    {"--threads", "4"}. The handle is there even after an error: for the message, and to be closed. */
 int @NAME@_open(const void *communicator, const char *const *options, int option_count, @NAME@_handle **handle);
 
+/* The same with the address of a communicator of Fortran. */
+int @NAME@_open_fortran(const int32_t *communicator, const char *const *options, int option_count, @NAME@_handle )"
+                                R"(**handle);
+
 /* The params of the calls that follow, as words of the command line, e.g. {"--alpha", "0.5"}, the same on all )"
                                 R"(ranks. Params that are not among them have
    the values of `open`; params without a default must have one by the first call. */
@@ -107,6 +107,15 @@ int @NAME@_layout(@NAME@_handle *handle, const tdsl_array *inputs, int input_cou
                                 R"(name from the library: on each rank
    an even share of its rows, good until the next call. */
 int @NAME@_run(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, tdsl_array *outputs, int output_count);
+
+/* `asked` is called about ten times a second by the thread that calls @NAME@_run, between the program's tasks. )"
+                                R"(Another value than 0 ends the run on
+   all ranks, with TDSL_FAILED. NULL: it is not called. */
+int @NAME@_stop_when(@NAME@_handle *handle, int (*asked)(void));
+
+/* Of the last run: writes output number `output`, which was requested as a sparse matrix (TDSL_SPARSE), to the lists )"
+                                R"(of `to`, once: `run` has given their lengths. */
+int @NAME@_fill(@NAME@_handle *handle, int output, const tdsl_sparse *to);
 
 /* Of the last run: the memory that the library has made for output number `output`, from now on the caller's, )"
                                 R"(to be freed with free(). */
@@ -135,6 +144,11 @@ std::string python_items(const std::vector<rt::TensorDeclaration>& tensors) {
   return "{" + text + "}";
 }
 
+/// A string of Python.
+std::string python_text(const std::string& text) {
+  return "\"" + replaced(replaced(text, "\\", "\\\\"), "\"", "\\\"") + "\"";
+}
+
 std::string python_params(const rt::ProgramDeclaration& d) {
   std::string text;
   for (const rt::ParamDeclaration& p : d.params)
@@ -155,13 +169,20 @@ std::string class_name(const std::string& name) {
     upper = false;
   }
   // Names already used by the module or by Python.
-  for (const char* taken : {"", "Box", "Error", "None", "True", "False"}) {
+  for (const char* taken :
+       {"", "ArgumentError", "Box", "Error", "OutOfMemory", "Results", "RunError", "None", "True", "False"}) {
     if (result == taken) return result + "Program";
   }
   return result;
 }
 
 }  // namespace
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  return text;
+}
 
 void build_library(const CommandLine& line, const codegen::Toolchain& toolchain) {
   const LibraryName where = library_name(line);
@@ -171,7 +192,15 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   Front front;
   compile_front(line, {}, front);
   rt::RunFiles files = kept_files(front);
+  const std::string fortran = (where.folder / (fortran_module_name(where.name) + ".f90")).string();
   for (const std::string& file : {library, header, module}) files.write("-o", file);
+  if (!line.depfile.empty()) files.write_text("--depfile", line.depfile);
+  const std::string templates = toolchain.prefix + "/share/tdsl/library/";
+  std::string fortran_text;
+  if (line.fortran) {
+    files.write("-o", fortran);
+    fortran_text = fortran_module(front.graph, where.name, read_file(templates + "bridge.f90"));
+  }
   const codegen::OperationProgram operations = lower(front);
   codegen::CompileRequest request;
   request.source = emitted(line, front, operations, true, where.name);
@@ -184,7 +213,6 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   const codegen::CompiledProgram program = codegen::compile_program(toolchain, request);
 
   const rt::ProgramDeclaration declaration = declaration_of(front.graph);
-  const std::string templates = toolchain.prefix + "/share/tdsl/library/";
   const auto filled = [&](std::string text) {
     text = replaced(std::move(text), "@NAME@", where.name);
     text = replaced(std::move(text), "@FILE@", fs::path(line.program).filename().string());
@@ -202,9 +230,16 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   bridge = replaced(std::move(bridge), "@DECLARED@\n", listed(declaration, "    ", [](const std::string& param) {
                       return fmt::format("the keyword {} of the program or of a call", param);
                     }));
+  bridge = replaced(std::move(bridge), "@PYTHON@", python_text(toolchain.prefix + "/share/tdsl/python"));
   bridge = replaced(std::move(bridge), "{\"INPUTS\": \"\"}", python_items(declaration.inputs));
   bridge = replaced(std::move(bridge), "{\"OUTPUTS\": \"\"}", python_items(declaration.outputs));
   codegen::write_text(module, replaced(std::move(bridge), "{\"PARAMS\": \"\"}", python_params(declaration)));
+  write_depfile(line, front, toolchain, library);
+  if (!line.fortran) return;
+  codegen::write_text(fortran, replaced(filled(std::move(fortran_text)), "@DECLARED@\n",
+                                        listed(declaration, "!   ", [](const std::string&) {
+                                          return std::string("an argument of run and run_boxes");
+                                        })));
 }
 
 }  // namespace tdsl::tools

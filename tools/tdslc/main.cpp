@@ -42,8 +42,13 @@ int dispatch(const tdsl::tools::CommandLine& line) {
     case Command::kCompare: return tdsl::tools::compare(line);
     case Command::kVerify: return tdsl::tools::verify(line);
     case Command::kReport: return tdsl::tools::report(line);
+    case Command::kPlot: return tdsl::tools::plot(line);
     case Command::kDoctor: return tdsl::tools::doctor(line);
+    case Command::kLanguageServer: return tdsl::tools::language_server();
     case Command::kImport: return tdsl::tools::import_function(line);
+    case Command::kNew: return tdsl::tools::new_program(line);
+    case Command::kMpi: return tdsl::tools::mpi(line);
+    case Command::kConfigure: return tdsl::tools::configure(line);
   }
   return 3;
 }

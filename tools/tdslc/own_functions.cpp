@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "codegen/clang/header_reader.h"
+#include "codegen/plugin/clang.h"
 #include "tools/build/foreign_library.h"
 #include "tools/build/toolchain.h"
 

@@ -18,8 +18,8 @@
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/explain/relations_plan.h"
-#include "tools/tdslc/launcher.h"
-#include "tools/tdslc/rank_signs.h"
+#include "tools/tdslc/setup/launcher.h"
+#include "tools/tdslc/setup/rank_signs.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
@@ -159,8 +159,7 @@ int run(const CommandLine& line) {
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());
   std::fflush(nullptr);
   if (!launched) become(std::move(command));
-  return launch(command, plan, fmt::format("{} {} {} true", command.front(), toolchain.launcher_ranks, *line.ranks),
-                *line.ranks);
+  return launch(command, plan, fmt::format("{} -n {} true", command.front(), *line.ranks), *line.ranks);
 }
 
 }  // namespace tdsl::tools

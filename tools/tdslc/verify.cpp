@@ -14,7 +14,7 @@
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/launcher.h"
+#include "tools/tdslc/setup/launcher.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "codegen/print/nests/printer.h"
 #include "codegen/print/writer.h"
@@ -290,8 +289,8 @@ std::string Printer::let_text(const Let& let) {
 
 std::string Printer::assigned(const Expr& e) {
   const auto* c = std::get_if<ir::Constant>(&e->op);
-  const auto* number = c == nullptr || e->type != ir::Scalar::kI64 ? nullptr : std::get_if<std::int64_t>(&c->value);
-  return number != nullptr && *number != std::numeric_limits<std::int64_t>::min() ? expr_.subscript(e) : expr_.text(e);
+  const bool number = c != nullptr && e->type == ir::Scalar::kI64 && std::holds_alternative<std::int64_t>(c->value);
+  return number ? expr_.subscript(e) : expr_.text(e);
 }
 
 PrintedNest Printer::finished(std::string text) {

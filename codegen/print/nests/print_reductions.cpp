@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "codegen/print/nests/named_joins.h"
 #include "codegen/print/nests/printer.h"
 #include "ir/analysis/combined.h"
 #include "ir/analysis/vector_form.h"
@@ -72,18 +73,24 @@ Statements Printer::accumulation(const Monoid& monoid, const Expr& body, ir::Sca
 
 std::string Printer::line(const LineReduction& l) {
   const std::string total = local_name(l.local);
-  const std::string range = range_text(l.index, l.over);
+  std::string arguments = range_text(l.index, l.over), parameter;
+  if (l.parts) {
+    arguments += ", " + inner_text(*l.parts);
+    parameter = "auto " + set_local(*l.parts->inside, table_.claim(nest_.variable(*l.parts->inside).name)) + ", ";
+    printed_.needs.add(codegen::Header::kParts);
+  }
   std::string body;
   for (const Let& let : l.lets) body += let_text(let) + " ";
+  body += fmt::format("return {};", expr_.text(l.value));
+  if (l.parts) table_.release(local_name(*l.parts->inside));
   const bool sum = l.kind == ir::Monoid::Kind::kSum;
   printed_.vectors = true;
-  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*",
-                     sum ? "sum" : "product", cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index),
-                     body, expr_.text(l.value));
+  return fmt::format("{} {}= rt::{}{}<{}>({}, [&]({}Index {}) {{ {} }});", total, sum ? "+" : "*",
+                     l.parts ? "inner_" : "lanes::", sum ? "sum" : "product",
+                     cpp_type(nest_.variable(l.local).type.scalar), arguments, parameter, index_name(l.index), body);
 }
 
 Statements Printer::blocked(const BlockedReduction& b) {
-  printed_.needs.add(codegen::Header::kBlockedReduction);
   const auto interval = [this](int index) {
     return nest_.form == Form::kRows ? range_text(index, {}) : fmt::format("t.labels[{}]", index);
   };
@@ -102,30 +109,42 @@ Statements Printer::blocked(const BlockedReduction& b) {
   };
   add(b.row, b.x, "x_values");
   add(b.column, b.y, "y_values");
-  std::string parameters = type + " total";
-  for (const std::vector<Let>* lets : {&b.x, &b.y}) {
-    for (const Let& let : *lets)
-      parameters += fmt::format(", {} {}", type_text(let.local),
-                                set_local(let.local, table_.claim(nest_.variable(let.local).name)));
+  const std::string known = named_join(b, scalar);
+  printed_.needs.add(known.empty() ? codegen::Header::kBlockedReduction : codegen::Header::kJoins);
+  std::string numbers;
+  if (known.empty()) {
+    names.push_back(add_combine(b, scalar, result, numbers));
+  } else {
+    names.push_back(fmt::format("rt::joins::{}<{}>", known, type));
   }
-  const Statements combine = combination(b, scalar, false);
-  const Statements of_numbers = b.numbers ? combination(b, scalar, true) : Statements{};
-  names.push_back(table_.claim("combine"));
-  result.push_back(block(fmt::format("const auto {} = [=]({})", names.back(), parameters), combine, "};"));
   names.push_back(called_with(element, index_name(b.row) + ", " + index_name(b.column)));
   if (names.back().empty()) {
     names.back() = table_.claim("element");
     result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};",
                                         names.back(), index_name(b.row), index_name(b.column), type, element)));
   }
-  if (b.numbers) {
-    const std::string name = table_.claim("combine_numbers");
-    result.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), of_numbers, "};"));
-    names.insert(names.end(), {"rt::simd_level()", name});
-  }
+  if (!numbers.empty()) names.insert(names.end(), {"rt::simd_level()", numbers});
   result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, rows, columns,
                                       fmt::join(along, ", "), fmt::join(names, ", "))));
   return result;
+}
+
+std::string Printer::add_combine(const BlockedReduction& b, ir::Scalar type, Statements& to, std::string& numbers) {
+  std::string parameters = fmt::format("{} total", cpp_type(type));
+  for (const std::vector<Let>* lets : {&b.x, &b.y}) {
+    for (const Let& let : *lets)
+      parameters += fmt::format(", {} {}", type_text(let.local),
+                                set_local(let.local, table_.claim(nest_.variable(let.local).name)));
+  }
+  const auto add = [&](const char* wanted, bool of_numbers) {
+    const std::string name = table_.claim(wanted);
+    to.push_back(
+        block(fmt::format("const auto {} = [=]({})", name, parameters), combination(b, type, of_numbers), "};"));
+    return name;
+  };
+  std::string name = add("combine", false);
+  if (b.numbers) numbers = add("combine_numbers", true);
+  return name;
 }
 
 std::string Printer::view_of(const BlockedReduction& b, int index, const std::vector<Let>& values) {

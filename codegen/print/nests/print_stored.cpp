@@ -117,6 +117,16 @@ bool is_light(const Expr& e) {
   return part && std::ranges::all_of(ir::children(*e), is_light);
 }
 
+/// True if a body takes long to compile, and runs long enough for a few more instructions.
+bool has_loops(const Body& body) {
+  bool found = false;
+  for_each_statement(body, [&](const Statement& s) {
+    found = found || std::holds_alternative<For>(s.op) || std::holds_alternative<LineReduction>(s.op) ||
+            std::holds_alternative<RowReduction>(s.op);
+  });
+  return found;
+}
+
 /// The update of one row of a dense result by a loop over elements: a loop along the row that contains the sum.
 struct RowSum {
   const For* along = nullptr;
@@ -298,8 +308,12 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
     totals += ", " + local_name(v);
   }
   const std::string range = part || vector ? range_text(f.index, over.within) + ", " : "";
-  std::string head = fmt::format("{}.{}({}{}[&](Index{}{})", row, over.sums.empty() ? "each" : "sums", range,
-                                 ahead_text(over.ahead, f.index), named ? " " + j : "", elements);
+  const bool once = !sum && !vector && over.fibres.size() == 1 && has_loops(f.body);
+  std::string head = fmt::format("{}.{}({}{}[&](Index{}{})", row,
+                                 !over.sums.empty() ? "sums"
+                                 : once             ? "each_long"
+                                                    : "each",
+                                 range, ahead_text(over.ahead, f.index), named ? " " + j : "", elements);
   walks_.resize(before);
   Statements loop{block(std::move(head), std::move(inner), fmt::format("}}{});", totals))};
   if (!sum) return loop;
@@ -442,7 +456,7 @@ std::string Printer::assembled_finish() {
     if (const auto* u = std::get_if<Update>(&s.op)) update = u;
   });
   if (update != nullptr)
-    return fmt::format("finish<Combine::{}>()",
+    return fmt::format("finish(Combine::{})",
                        combine_name(update->with.kind, result().type.scalar == ir::Scalar::kBool));
   printed_.needs.add(codegen::Helper::kPlace);
   const std::string message = fmt::format("an element of `{}` is written twice by `=`", result().name);

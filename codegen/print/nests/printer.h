@@ -171,6 +171,9 @@ class Printer {
   std::string line(const LineReduction& l);
   /// The call of rt::blocked_reduction and the functions it takes.
   codegen::Statements blocked(const BlockedReduction& b);
+  /// Defines the function that combines an element with values, and `numbers`, one for values without nan and inf, if
+  /// there is one. Returns its name.
+  std::string add_combine(const BlockedReduction& b, ir::Scalar type, codegen::Statements& to, std::string& numbers);
   /// The view of a tensor, if the values are its elements; else empty.
   std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// `[&](Index i, Index k) { return math::exp(A(i, k)); }`
@@ -213,7 +216,7 @@ class Printer {
   std::string put(const Store& s);
   std::string add_element(const Update& u);
   std::string put_entry(const Place& to, const Expr& value);
-  /// The call that completes an assembled result: `finish<Combine::kSum>()`.
+  /// The call that completes an assembled result: `finish(Combine::kSum)`.
   std::string assembled_finish();
 
   // --- Stored elements by value: print_by_value.cpp

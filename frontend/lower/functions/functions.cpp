@@ -301,6 +301,7 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
     scope.emplace(lowerer.names, *closure.lambda->scope);
   } else {
     scope.emplace(lowerer.names, Scope::Kind::kFunction);
+    lowerer.names.current().sees_params = !lowerer.modules.is_library(f.name.range.file);
   }
   const EnteredFrame entered(lowerer.frames, std::move(frame));
   for (const ast::FunctionParameter& p : literal_parameters(closure)) {

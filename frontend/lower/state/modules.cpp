@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "frontend/allowed_warnings.h"
@@ -19,6 +20,8 @@ bool is_no_regular_file(const std::string& path) {
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
 }
 
+}  // namespace
+
 std::optional<std::string> text_of_file(const std::string& path) {
   if (is_no_regular_file(path)) return std::nullopt;
   std::ifstream stream(path, std::ios::binary);
@@ -27,7 +30,14 @@ std::optional<std::string> text_of_file(const std::string& path) {
   return text.str();
 }
 
-}  // namespace
+std::optional<std::string> import_path(const ast::Import& import, const std::string& importer,
+                                       const std::string& library_directory) {
+  constexpr std::string_view kLibrary = "std.";
+  if (!import.is_file && !import.path.starts_with(kLibrary)) return std::nullopt;
+  const std::string path = import.is_file ? beside(importer, import.path)
+                                          : library_directory + "/" + import.path.substr(kLibrary.size()) + ".tdsl";
+  return std::filesystem::path(path).lexically_normal().string();
+}
 
 std::string beside(const std::string& file, const std::string& path) {
   const auto slash = file.rfind('/');
@@ -45,18 +55,11 @@ std::string stem(const std::string& path) {
 const ast::Module* Modules::load(const ast::Import& import, const SourceRange& range, std::uint32_t depth) {
   if (const auto objection = objection_to_name(import.path))
     reports_.fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
-  std::string path;
-  if (import.is_file) {
-    path = beside(sources_.name(range.file), import.path);
-  } else {
-    const std::string prefix = "std.";
-    if (!import.path.starts_with(prefix)) {
-      reports_.fail(DiagnosticId::kImportFailed, import.path_range,
-                    "`" + import.path + "` is not of the library; import std.name or \"file.tdsl\"");
-    }
-    path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
-  }
-  path = std::filesystem::path(path).lexically_normal().string();
+  const auto found = import_path(import, sources_.name(range.file), options_.library_directory);
+  if (!found)
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                  "`" + import.path + "` is not of the library; import std.name or \"file.tdsl\"");
+  const std::string& path = *found;
   if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
     reports_.fail(DiagnosticId::kImportFailed, import.path_range,
                   "the program itself cannot be imported; `" + path + "` is the file being compiled");
@@ -64,7 +67,8 @@ const ast::Module* Modules::load(const ast::Import& import, const SourceRange& r
   if (depth >= ast::kMaxBlocks)
     reports_.fail(DiagnosticId::kNestingTooDeep, import.path_range,
                   "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
-  const auto text = options_.read ? options_.read(path) : text_of_file(path);
+  auto text = options_.replaced ? options_.replaced(path) : std::nullopt;
+  if (!text) text = options_.read ? options_.read(path) : text_of_file(path);
   if (!text)
     reports_.fail(DiagnosticId::kImportFailed, import.path_range,
                   "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -34,6 +35,12 @@ class Modules {
   std::set<std::uint32_t> library_;  ///< files imported as std.NAME
 };
 
+/// The path of an imported file; `importer` is the path of the importing one. Nullopt for `import` of other than
+/// std.NAME.
+[[nodiscard]] std::optional<std::string> import_path(const ast::Import& import, const std::string& importer,
+                                                     const std::string& library_directory);
+/// The text of a regular file; nullopt if it cannot be read.
+[[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);
 /// `path` relative to the working directory, given relative to `file`.
 [[nodiscard]] std::string beside(const std::string& file, const std::string& path);
 /// The file name without directory and extension.

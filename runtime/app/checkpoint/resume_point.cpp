@@ -127,6 +127,8 @@ Facts identity_of(const ProgramInfo& info, const AppOptions& options) {
 }
 
 Facts setting_of(const plan::PlanInputs& inputs, const AppOptions& options) {
+  std::string pictures;
+  for (const PictureRequest& picture : options.pictures) pictures += (pictures.empty() ? "" : " ") + picture.name;
   return {{"ranks", std::to_string(inputs.ranks)},
           {"ranks of a node", std::to_string(inputs.ranks_per_node)},
           {"threads", std::to_string(inputs.threads)},
@@ -136,6 +138,7 @@ Facts setting_of(const plan::PlanInputs& inputs, const AppOptions& options) {
           {"--window", std::to_string(inputs.window)},
           {"--schedule", plan::name_of(options.schedule)},
           {"--place", joined(options.place)},
+          {"--picture", pictures},
           {"--use-plan", options.use_plan_file.value_or("")}};
 }
 

@@ -25,25 +25,6 @@ std::string line(const std::string& option, const std::string& text) {
   return result + text + "\n";
 }
 
-std::string placeholder(OptionValue value) {
-  switch (value) {
-    case OptionValue::kFlag: return "";
-    case OptionValue::kDuration: return " TIME";
-    case OptionValue::kFile: return " FILE";
-    case OptionValue::kDirectory: return " DIR";
-    case OptionValue::kCount: return " N";
-    case OptionValue::kSeed: return " N";
-    case OptionValue::kSeconds: return " SECONDS";
-    case OptionValue::kBytes: return " SIZE";
-    case OptionValue::kTile: return " T[,T...]";
-    case OptionValue::kAssignment: return " NAME=VALUE";
-    case OptionValue::kPlacement: return " NAME=LAYOUT";
-    case OptionValue::kNumbers: return " KIND[,KIND]";
-    case OptionValue::kName: return " NAME";
-  }
-  return "";
-}
-
 /// An example value of the param's type.
 std::string example_value(const ParamDeclaration& param) {
   if (param.default_text) {
@@ -85,6 +66,32 @@ std::string examples(const ProgramDeclaration& program) {
 
 }  // namespace
 
+std::string_view value_name(OptionValue value) {
+  switch (value) {
+    case OptionValue::kFlag:
+    case OptionValue::kProgress: return "";
+    case OptionValue::kDuration: return "TIME";
+    case OptionValue::kFile: return "FILE";
+    case OptionValue::kDirectory: return "DIR";
+    case OptionValue::kCount: return "N";
+    case OptionValue::kSeed: return "N";
+    case OptionValue::kSeconds: return "SECONDS";
+    case OptionValue::kBytes: return "SIZE";
+    case OptionValue::kTile: return "T[,T...]";
+    case OptionValue::kAssignment: return "NAME=VALUE";
+    case OptionValue::kPlacement: return "NAME=LAYOUT";
+    case OptionValue::kNumbers: return "KIND[,KIND]";
+    case OptionValue::kPicture: return "NAME[=FILE]";
+    case OptionValue::kName: return "NAME";
+  }
+  return "";
+}
+
+std::string help_of(const BuiltinOption& option) {
+  const auto* const values = std::get_if<std::string (*)()>(&option.more);
+  return std::string(option.help) + (values != nullptr ? (*values)() : "");
+}
+
 std::string help_text(const ProgramDeclaration& program) {
   std::string text = "Usage: " + program.name + " [OPTIONS]\n       mpirun -n RANKS " + program.name + " [OPTIONS]\n";
   text += "Compiled from " + program.source_file + ". Options are written --NAME VALUE or --NAME=VALUE.\n";
@@ -109,9 +116,8 @@ std::string help_text(const ProgramDeclaration& program) {
   }
   text += "\nBuilt-in options (SIZE: 512MiB, 2G, or bytes):\n";
   for (const BuiltinOption& option : builtin_options()) {
-    const auto* const values = std::get_if<std::string (*)()>(&option.more);
-    text += line("--" + std::string(option.name) + placeholder(option.value),
-                 std::string(option.help) + (values != nullptr ? (*values)() : ""));
+    const std::string_view value = value_name(option.value);
+    text += line("--" + std::string(option.name) + (value.empty() ? "" : " ") + std::string(value), help_of(option));
   }
   text += "\n" + examples(program);
   text +=

@@ -44,7 +44,10 @@ constexpr BuiltinOption kBuiltins[] = {
      &AppOptions::trace_file},
     {"profile", OptionValue::kFlag, "print where the time went, by source line", &AppOptions::profile},
     {"check", OptionValue::kNumbers, "nan, inf or nan,inf: stop where one comes up, and say where"},
-    {"progress", OptionValue::kFlag, "print progress on standard error", &AppOptions::progress},
+    {"progress", OptionValue::kProgress, "print progress on standard error; --progress=json: a JSON object per line"},
+    {"picture", OptionValue::kPicture,
+     "draw an output, or a slice of it such as u[:, :, 3], as .png or .svg; without FILE into --stats; may be "
+     "repeated"},
     {"heartbeat", OptionValue::kSeconds,
      "seconds without a sign of life after which a rank is lost (default 15); 0: never"},
     {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop", &AppOptions::dry_run},
@@ -68,7 +71,10 @@ class OptionParser {
 
   AppOptions parse(const ParseRules& rules) {
     while (position_ < arguments_.size()) { parse_one(arguments_[position_++]); }
-    if (!result_.help && !result_.version) require_all(rules);
+    if (!result_.help && !result_.version) {
+      require_all(rules);
+      for (PictureRequest& picture : result_.pictures) complete_picture(picture);
+    }
     return std::move(result_);
   }
 
@@ -152,7 +158,9 @@ class OptionParser {
   void parse_builtin(const BuiltinOption& option) {
     const std::string name(option.name);
     const std::string what = "--" + name;
-    if (option.value != OptionValue::kAssignment && option.value != OptionValue::kPlacement) { note_once("--", name); }
+    const bool repeats = option.value == OptionValue::kAssignment || option.value == OptionValue::kPlacement ||
+                         option.value == OptionValue::kPicture;
+    if (!repeats) { note_once("--", name); }
     switch (option.value) {
       case OptionValue::kFlag:
         if (inline_value_) { fail_usage(what + " takes no value"); }
@@ -160,6 +168,12 @@ class OptionParser {
         break;
       case OptionValue::kAssignment: parse_set(); break;
       case OptionValue::kPlacement: result_.place.push_back(take_value(name)); break;
+      case OptionValue::kPicture: result_.pictures.push_back(parse_picture(take_value(name), what)); break;
+      case OptionValue::kProgress:
+        if (inline_value_ && *inline_value_ != "json") { fail_usage(what + ": `" + *inline_value_ + "` is not json"); }
+        result_.progress = true;
+        result_.progress_json = inline_value_.has_value();
+        break;
       case OptionValue::kTile: result_.tile = parse_tile(take_value(name), what); break;
       case OptionValue::kSeed: result_.seed = parse_seed(take_value(name)); break;
       case OptionValue::kCount:
@@ -269,6 +283,40 @@ class OptionParser {
       }
     }
     if (!missing.empty()) { fail_usage("missing:" + missing + "\n(see --help)"); }
+  }
+
+  /// Number of dimensions of a declared type such as `f64[n, max(m, 2)]`.
+  static std::size_t rank_of(const std::string& type_text) {
+    const std::size_t open = type_text.find('[');
+    if (open == std::string::npos) { return 0; }
+    std::size_t rank = 1, depth = 0;
+    for (const char c : type_text.substr(open)) {
+      if (c == '[' || c == '(') { ++depth; }
+      if (c == ']' || c == ')') { --depth; }
+      if (c == ',' && depth == 1) { ++rank; }
+    }
+    return rank;
+  }
+
+  /// Checks the request, and adds the slice that it omits.
+  void complete_picture(PictureRequest& picture) const {
+    const TensorDeclaration* const output = find_named(program_.outputs, picture.name);
+    if (output == nullptr) {
+      std::vector<std::string> names;
+      for (const TensorDeclaration& declared : program_.outputs) { names.push_back(declared.name); }
+      const std::string nearest = nearest_name(picture.name, names);
+      fail_usage("--picture: " + program_.name + " has no output `" + picture.name + "`" +
+                 (nearest.empty() ? "" : "; did you mean `" + nearest + "`?"));
+    }
+    if (output->series) {
+      fail_usage("--picture: `" + picture.name +
+                 "` is a series; write it to a file and draw a record with tdslc plot FILE");
+    }
+    picture.slice = slice_of(picture.slice, rank_of(output->type_text), picture.name, "--picture");
+    if (!picture.file && !result_.stats_file) {
+      fail_usage("--picture " + picture.name + " needs a file, " + picture.name + "=" + picture.name +
+                 ".png, or --stats FILE, which then has the picture");
+    }
   }
 
   const ProgramDeclaration& program_;

@@ -10,6 +10,7 @@
 
 #include "runtime/app/run/program_info.h"
 #include "runtime/check.h"
+#include "runtime/picture/request.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/types.h"
 
@@ -35,7 +36,9 @@ enum class OptionValue {
   kAssignment,
   kPlacement,
   kName,
-  kNumbers
+  kNumbers,
+  kPicture,
+  kProgress
 };
 
 struct AppOptions;
@@ -50,6 +53,10 @@ struct BuiltinOption {
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();
+/// The option's value in the help, such as FILE; empty for flags.
+[[nodiscard]] std::string_view value_name(OptionValue value);
+/// The option's line in the help, with the names that it takes.
+[[nodiscard]] std::string help_of(const BuiltinOption& option);
 
 /// What --check looks for in computed floating-point values.
 struct NumberKinds {
@@ -82,7 +89,9 @@ struct AppOptions {
   bool profile = false;
   NumberKinds check{};  ///< checks of computed floating-point values
   bool progress = false;
-  int heartbeat = 15;  ///< seconds; 0 disables the detection of lost ranks
+  bool progress_json = false;            ///< a JSON object per line; implies `progress`
+  std::vector<PictureRequest> pictures;  ///< of outputs, each with a slice that fits its number of dimensions
+  int heartbeat = 15;                    ///< seconds; 0 disables the detection of lost ranks
   bool dry_run = false;
   bool quiet = false;
   bool help = false;     ///< print help_text and exit with 0
@@ -116,7 +125,8 @@ struct ParseRules {
 
 /// Parses the arguments after the program's name. Accepts `--NAME VALUE` and `--NAME=VALUE`; a built-in option shadows
 /// a program's name; `--set NAME=VALUE` always reaches the program's (if the name is an input or output as well as a
-/// dimension, an integer sets the extent, anything else the file). Only `--set` and `--place` may be repeated. With
+/// dimension, an integer sets the extent, anything else the file). Only `--set`, `--place` and `--picture` may be
+/// repeated. With
 /// `--help` or `--version` nothing is mandatory. Throws RunError(usage) with one message.
 [[nodiscard]] AppOptions parse_options(const ProgramDeclaration& program, std::span<const std::string> arguments,
                                        const ParseRules& rules = {});

@@ -3,6 +3,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "runtime/engine/watch/status.h"
 
@@ -40,14 +41,20 @@ struct ProgressState {
   double elapsed = 0;           ///< seconds
   double share = -1;            ///< negative if unknown
   plan::Index iteration = 0;    ///< of the outermost loop; 0 outside loops
+  plan::Index iterations = 0;   ///< the number of the last one; 0: unknown
+  int line = 0;                 ///< of the oldest unfinished operation; 0: none
   double flops_per_second = 0;  ///< of this rank, since the previous line
   double received_per_second = 0;
+  plan::Index received_bytes = 0;  ///< by this rank so far
   plan::Index live_bytes = 0;
   plan::Index memory_bytes = 0;  ///< the limit; 0: none
   double begun = 0;              ///< share complete when the run resumed from a checkpoint
 };
-/// `43 %, iteration 17, 12.3 GFLOP/s and 1.2 GiB/s received on rank 0, 3.1 GiB of 4.0 GiB, 5 min left`
+/// `43 %, iteration 17 of 40, line 12, 12.3 GFLOP/s and 1.2 GiB/s received (70 GiB) on rank 0, 3.1 GiB of 4.0 GiB,
+/// 5 min left`
 [[nodiscard]] std::string progress_text(const ProgressState& state);
+/// The same as a JSON object on one line. Unknown values are absent.
+[[nodiscard]] std::string progress_json(std::string_view program, const ProgressState& state);
 /// `40 s`, `12 min`, `3 h 20 min`
 [[nodiscard]] std::string duration_text(double seconds);
 /// Time of the next log line, in seconds: after 10 s, 1, 2, 5, 10 min, then every 10 min.

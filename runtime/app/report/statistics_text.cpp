@@ -278,6 +278,17 @@ void write_start(JsonWriter& json, const RunDescription& run) {
   list("warnings", run.warnings);
 }
 
+/// Outputs as pictures, if there are any.
+void write_pictures(JsonWriter& json, const RunDescription& run) {
+  if (run.pictures.empty()) return;
+  json.key("pictures").begin_array();
+  for (const ShownPicture& picture : run.pictures) {
+    json.begin_object().field("name", picture.name).field("caption", picture.caption).field("svg", picture.svg);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 /// The slowest rank's phases.
 void write_phases(JsonWriter& json, const std::vector<RankFigures>& ranks) {
   Phases most;
@@ -323,6 +334,7 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
     write_start(json, run);
     json.field("vectors", name_of(simd_level())).field("functions", math::library());
     write_phases(json, ranks);
+    write_pictures(json, run);
   }
   if (form.baseline) write_reproducible(json, ranks, form.measured);
   write_statements(json, ranks, known, form.measured);

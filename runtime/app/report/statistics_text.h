@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/app/report/predictions.h"
+#include "runtime/picture/picture.h"
 
 // Text of the --stats and --plan files: measurements and predictions of every rank. Free of MPI, because `tdslc
 // explain` writes these files too.
@@ -43,6 +44,7 @@ struct RunDescription {
   std::vector<std::string> start_up{};  ///< rank 0's start-up messages about placement
   std::vector<std::string> warnings{};
   plan::Index memory_limit = 0;  ///< per rank; 0: none
+  std::vector<ShownPicture> pictures{};
 };
 
 /// One rank's numbers for one site.

@@ -16,7 +16,7 @@ namespace tdsl::rt {
 
 // Messages at the beginning and end of a run, when no engine is running.
 
-enum AppTag : int { kClockAsk = 64, kClockAnswer = 65, kTraceEvents = 66 };
+enum AppTag : int { kClockAsk = 64, kClockAnswer = 65, kTraceEvents = 66, kPicturePixels = 67 };
 
 /// Waits for a message with that tag; discards other messages of this phase.
 [[nodiscard]] ControlMessage await_message(World& world, int tag);

@@ -8,6 +8,7 @@
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
@@ -21,6 +22,7 @@ void print_error(const RunError& error) {
 }
 
 int ProgramRun::operator()(std::span<const std::string> command) {
+  start_rss_ = peak_rss();
   command_ = shown_command(command);
   const std::span<const std::string> arguments = command.subspan(1);
   try {
@@ -74,7 +76,9 @@ void ProgramRun::watch_the_end() {
 
 void ProgramRun::describe() {
   on_first_rank(world_, {}, [&] {
-    write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
+    const std::string name = mpi_name();
+    write_text(options_.help ? help_text(info_.declaration())
+                             : info_.declaration().version + "\n" + (name.empty() ? "" : "MPI: " + name + "\n"));
   });
 }
 
@@ -140,6 +144,7 @@ int ProgramRun::run() {
       thread_trace->add({TraceKind::kSave, trace_->trace().at(saving), world_.now() - saving});
     phases_.write = watch_.lap();
     if (kChecksCounts && !options_.dry_run) compare_counts(sink);
+    draw_pictures(sink);
     print_profile(sink);
     write_statistics(sink);
     write_trace(sink);
@@ -147,15 +152,17 @@ int ProgramRun::run() {
     watch_the_end();
     return 0;
   } catch (const RunError& error) {
-    return break_off(error, !reported && world_.rank() == 0);
+    const bool prints = !reported && world_.rank() == 0;
+    return break_off(error, prints, prints ? sink.series().kept_records() : "");
   } catch (const std::bad_alloc&) {  // on this rank only
     return break_off(RunError("out of memory"), true);
   }
 }
 
-int ProgramRun::break_off(const RunError& error, bool prints) {
+int ProgramRun::break_off(const RunError& error, bool prints, const std::string& kept_records) {
   silence_interrupts();
   if (prints) print_error(error);
+  std::fputs(kept_records.c_str(), stderr);
   unlink_temporaries();
   // Messages may be in flight, so MPI cannot be finalized.
   if (world_.size() > 1) abort_all(error.exit_code());
@@ -184,7 +191,10 @@ std::unique_ptr<Watch> ProgramRun::watch(Execution& execution) {
   options.memory_bytes = execution.setup.engine_options.memory_bytes;
   options.progress = options_.progress && world_.rank() == 0 ? &progress_ : nullptr;
   if (trace_) options.trace = &trace_->trace().of_watch();
-  options.iteration = [&control = execution.control] { return control.iteration(); };
+  options.json = options_.progress_json;
+  options.iteration = [&control = execution.control] {
+    return WatchOptions::Iteration{control.iteration(), control.last_iteration()};
+  };
   return std::make_unique<Watch>(execution.sink.engine(), std::move(options));
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,6 +47,20 @@ struct CheckpointStart {
   std::optional<ResumePoint> resumed;
 };
 
+/// Facts that the calls of a library's handle share: a repeated call neither reads system files nor surveys the program
+/// again. Equal on all ranks.
+struct EarlierRuns {
+  /// What plan_text() has found.
+  struct Planned {
+    std::string plan, memory;
+  };
+  std::optional<plan::Machine> machine;
+  std::optional<bool> alike;         ///< processors
+  std::map<int, RankMemory> limits;  ///< by threads
+  std::string call;  ///< arrays and params of the present call; empty: it may be planned differently next time
+  std::map<std::string, Planned> planned;  ///< by call, threads and memory limit
+};
+
 /// Prints to standard error.
 void print_error(const RunError& error);
 
@@ -72,8 +87,8 @@ class ProgramRun {
   void keep_vigil();   ///< starts the detection of hanging ranks
   [[nodiscard]] int end_alike(const RunError& error);  ///< rank 0 prints
   [[nodiscard]] int leave_together(int code);          ///< with a barrier; no messages may be in flight
-  [[nodiscard]] int break_off(const RunError& error,
-                              bool prints);  ///< prints on this rank and aborts the others; messages may be in flight
+  /// Prints on this rank and aborts the others; messages may be in flight.
+  [[nodiscard]] int break_off(const RunError& error, bool prints, const std::string& kept_records = {});
   void watch_the_end();
   void abort_all(int code);
   [[nodiscard]] RunSetup setup();  ///< throws RunError
@@ -93,6 +108,7 @@ class ProgramRun {
   [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without communication
   void open_disk(Execution& execution, const plan::PlanValue& plan);  ///< collective
   [[nodiscard]] std::string plan_text(Execution& execution);          ///< collective
+  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);   ///< collective
   void survey(Execution& execution);                                  ///< collective
 
   // Checkpoints. Collective.
@@ -112,6 +128,7 @@ class ProgramRun {
 
   // End. Collective; rank 0 writes and prints. Throws RunError if a file cannot be written.
   void write_statistics(const EngineSink& sink);
+  void draw_pictures(EngineSink& sink);
   void print_profile(const EngineSink& sink);
   void write_trace(const EngineSink& sink);
   void write_file(const std::string& path, const std::string& text);
@@ -124,6 +141,7 @@ class ProgramRun {
   std::vector<LaunchFacts> launch_;  ///< of all ranks; empty without a launcher
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
+  EarlierRuns* earlier_ = nullptr;  ///< null: the only run
   std::optional<SurveyFacts> survey_;
   std::optional<NumberCheck> numbers_;  ///< for --check; outlives the engine
   std::vector<std::string> start_up_;   ///< rank 0's start-up messages for --stats, printed or not
@@ -137,7 +155,7 @@ class ProgramRun {
   StopWatch watch_;
   Phases phases_;
   RankMemory limit_;  ///< the system limit where it applies; otherwise bytes is 0
-  plan::Index start_rss_ = peak_rss();
+  plan::Index start_rss_ = 0;
   bool stopped_ = false;  ///< at a checkpoint
   std::optional<Vigil> vigil_;
 };

@@ -17,18 +17,24 @@
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
 
 namespace {
 
+/// Cores of this machine, read once: that takes microseconds.
+int online_cores() {
+  static const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return cores;
+}
+
 /// Threads per rank without --threads: the job's cores per task, or this rank's share of the node's cores; at most the
 /// cores that the rank is pinned to.
 int default_threads(const World& world, const Environment& environment) {
   if (environment.omp_num_threads) return *environment.omp_num_threads;
-  const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  int threads = std::max(1, cores / world.topology().local_size);
+  int threads = std::max(1, online_cores() / world.topology().local_size);
   if (environment.slurm_cpus_per_task) threads = std::min(threads, *environment.slurm_cpus_per_task);
   cpu_set_t pinned;
   CPU_ZERO(&pinned);
@@ -83,8 +89,7 @@ RunSetup ProgramRun::setup() {
   engine.most_bytes = limit_.most;
   engine.memory_source = limit_.source;
   store_.limit(engine.memory_bytes);
-  engine.oversubscribed = environment_.oversubscribed || world_.topology().local_size * plan.threads >
-                                                             static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  engine.oversubscribed = environment_.oversubscribed || world_.topology().local_size * plan.threads > online_cores();
   engine.heartbeat = static_cast<double>(options_.heartbeat);
   engine.host = host_name();
   engine.delay_seed = environment_.delay_seed;
@@ -94,12 +99,12 @@ RunSetup ProgramRun::setup() {
   }
   engine.place = [this](int line) { return info_.at(line); };
   const auto series = std::make_shared<SeriesList>();
-  engine.report = [series](const RunError& error) {
+  engine.report = [](const RunError& error) {
     silence_interrupts();
     unlink_temporaries();
     print_error(error);
-    std::fputs(series->kept_records().c_str(), stderr);
   };
+  engine.ended = [series] { std::fputs(series->kept_records().c_str(), stderr); };
   if (options_.check.any() && !options_.dry_run) {
     numbers_.emplace(options_.check, world_.rank());
     engine.watch = &*numbers_;
@@ -125,13 +130,19 @@ RunSetup ProgramRun::setup() {
 /// The least system limit over all ranks, unless --memory is smaller. --memory may exceed physical memory, but not a
 /// configured limit.
 RankMemory ProgramRun::memory_limit(int threads) {
+  if (earlier_ != nullptr) {
+    const auto known = earlier_->limits.find(threads);
+    if (known != earlier_->limits.end()) return known->second;
+  }
   rlimit addresses{};
   const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
   const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory,
                           bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
   RankMemory limit = least_memory(world_.access()->all_gather(encode(rank_memory(read_system_file, share))));
   const bool counts = !options_.memory_bytes || (!limit.machine && limit.bytes < *options_.memory_bytes);
-  return counts ? limit : RankMemory{};
+  if (!counts) limit = {};
+  if (earlier_ != nullptr) earlier_->limits.emplace(threads, limit);
+  return limit;
 }
 
 /// An unnamed file is reached through rank 0's descriptors, which are visible on its node only.
@@ -147,13 +158,16 @@ Unfinished ProgramRun::unfinished_outputs() {
 
 /// Every rank plans with rank 0's machine constants.
 plan::Machine ProgramRun::machine() {
+  if (earlier_ != nullptr && earlier_->machine) return *earlier_->machine;
   std::string text;
   on_first_rank(world_, {&text}, [&] {
     plan::Machine constants = load_machine(environment_);
     if (world_.size() > 1) price_writes(constants, options_.outputs);
     text = plan::machine_text(constants);
   });
-  return plan::parse_machine(text);
+  plan::Machine all = plan::parse_machine(text);
+  if (earlier_ != nullptr) earlier_->machine = all;
+  return all;
 }
 
 /// Prints to standard error and stores the text for --stats.
@@ -173,7 +187,7 @@ bool ProgramRun::report_cores(int threads) {
   if (world_.rank() != 0) return alike;
   for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_))
     warn(warning + " [launch]");
-  start_up_.push_back(cores_line(ranks, threads));
+  start_up_.push_back(cores_line(ranks, threads) + "; " + mpi_name());
   if (environment_.oversubscribed) return alike;
   const bool said = options_.threads || environment_.omp_num_threads;
   const int wanted = said ? threads : std::max(threads, environment_.slurm_cpus_per_task.value_or(1));

@@ -50,10 +50,21 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
                            info_.declaration().source_file,
                            start_up_,
                            warnings_,
-                           limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0)};
+                           limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0),
+                           world_.rank() == 0 ? sink.pictures().shown() : std::vector<ShownPicture>()};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));
+}
+
+void ProgramRun::draw_pictures(EngineSink& sink) {
+  if (options_.pictures.empty() || options_.dry_run) return;
+  sink.pictures().combine(world_);
+  std::string captions;
+  on_first_rank(world_, {}, [&] { captions = sink.pictures().write(); });
+  if (options_.quiet || captions.empty()) return;
+  std::fflush(stdout);
+  std::fputs(captions.c_str(), stderr);
 }
 
 void ProgramRun::write_file(const std::string& path, const std::string& text) {

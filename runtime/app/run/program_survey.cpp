@@ -86,34 +86,51 @@ FittingStart ProgramRun::find_plan(Execution& execution) {
   return found;
 }
 
-/// Text of the plan that all ranks follow; empty if there is none. Rank 0 finds it, unless the run resumes with a saved
-/// plan.
-std::string ProgramRun::plan_text(Execution& execution) {
-  if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
-    return *earlier;
-  if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
-  std::string text, memory;
-  on_first_rank(world_, {&text, &memory}, [&] {
+/// Text of the plan that all ranks follow, empty if there is none, and the memory within which it was made, if not all.
+EarlierRuns::Planned ProgramRun::planned(Execution& execution) {
+  EarlierRuns::Planned found;
+  on_first_rank(world_, {&found.plan, &found.memory}, [&] {
     try {
-      const FittingStart found = find_plan(execution);
-      const bool moved = !found.homes.homes.empty();
-      if (found.start.plan != nullptr && (is_planned_as_whole() || moved)) {
-        plan::PlanValue value = *found.start.plan;
+      const FittingStart fitting = find_plan(execution);
+      const bool moved = !fitting.homes.homes.empty();
+      if (fitting.start.plan != nullptr && (is_planned_as_whole() || moved)) {
+        plan::PlanValue value = *fitting.start.plan;
         // Storage locations in a plan file are those chosen for smaller memory.
         if (!moved) {
           value.memory = value.disk = value.reserve = 0;
           value.homes.clear();
         }
-        text = plan::print(value);
+        found.plan = plan::print(value);
       }
-      if (found.memory > 0 && !moved) memory = std::to_string(found.memory);
+      if (fitting.memory > 0 && !moved) found.memory = std::to_string(fitting.memory);
     } catch (const RunError&) { throw; } catch (const std::exception& e) {
       throw RunError("internal error of the runtime, please report it: the whole program could not be planned: " +
                      std::string(e.what()));
     }
   });
-  if (!memory.empty()) execution.sink.limit_memory(std::stoll(memory));
-  return text;
+  return found;
+}
+
+/// Text of the plan that all ranks follow; empty if there is none. Rank 0 finds it, unless the run resumes with a saved
+/// plan or repeats an earlier one.
+std::string ProgramRun::plan_text(Execution& execution) {
+  if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
+    return *earlier;
+  if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
+  EarlierRuns::Planned found;
+  if (earlier_ == nullptr || earlier_->call.empty() || plans_as_asked()) {
+    found = planned(execution);
+  } else {
+    constexpr std::size_t kMost = 64;
+    if (earlier_->planned.size() >= kMost) earlier_->planned.clear();
+    const std::string key = std::to_string(execution.setup.plan_inputs.threads) + ' ' + std::to_string(limit_.bytes) +
+                            '\n' + earlier_->call;
+    auto known = earlier_->planned.find(key);
+    if (known == earlier_->planned.end()) known = earlier_->planned.emplace(key, planned(execution)).first;
+    found = known->second;
+  }
+  if (!found.memory.empty()) execution.sink.limit_memory(std::stoll(found.memory));
+  return found.plan;
 }
 
 /// Candidate directories for spilled tensors, best first: dedicated scratch directories, then those of outputs.

@@ -128,6 +128,9 @@ void RunFiles::add(const AppOptions& options) {
                                    std::pair{"--save-plan", &options.save_plan_file}}) {
     if (*path) write_text(what, **path);
   }
+  for (const PictureRequest& picture : options.pictures) {
+    if (picture.file) write_text("--picture " + picture.name, *picture.file);
+  }
   if (options.trace_file) write("--trace", *options.trace_file);
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/watch/life_sign.h"
 #include "runtime/base/environment.h"
+#include "runtime/engine/mpi/mpi_table.h"
 #include "runtime/engine/store/spare_memory.h"
 #include "runtime/foreign/call.h"
 #include "runtime/io/file_bytes.h"
@@ -52,7 +53,7 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   keep_spare_memory();
   const std::vector<std::string> command(argv, argv + argc);
   Environment environment = read_environment();
-  environment.trusted |= mpi_takes_pmi();
+  environment.trusted |= mpi_takes_pmi(environment);
   if (environment.simd) limit_simd_level(*environment.simd);
   blas::prepare();
   open_standard_streams();

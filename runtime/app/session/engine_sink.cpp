@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "runtime/app/run/fitting_start.h"
@@ -155,6 +156,19 @@ Kernel without_parts(const plan::Op& op, Kernel kernel) {
 
 }  // namespace
 
+/// Loads a file of entries, or a tensor in compressed blocks.
+Kernel EngineSink::load_kernel(const plan::PlannedOp& planned) {
+  const plan::Op& op = planned.op;
+  const plan::TensorDesc& output = op.outputs.front();
+  const std::optional<sparse::CodedVisits> coded = setup_.inputs.coded_visits(op.name);
+  if (const TensorReader* const reader = setup_.inputs.dense(op.name))
+    return stored_panels_kernel(*reader, *element_type_named(output.element.name), coded);
+  auto entries =
+      std::make_shared<const TileEntries>(engine_, setup_.world.rank(), plan::distribution_of(op, planned.plan, output),
+                                          setup_.inputs.take_entries(op.name));
+  return output.sized() ? stored_tile_kernel(std::move(entries), coded) : dense_tile_kernel(std::move(entries));
+}
+
 void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
                         const std::vector<plan::TensorId>& last_names) {
   const plan::Op& op = planned->op;
@@ -186,17 +200,16 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
     parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
   if (op.op_class == plan::OpClass::kContraction) {
     kernel = contraction_kernel(description, type(), epilogue);
-  } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
-    const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
-    auto entries =
-        std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
-    kernel = op.outputs.front().sized() ? stored_tile_kernel(std::move(entries), setup_.inputs.is_coded(op.name))
-                                        : dense_tile_kernel(std::move(entries));
+  } else if (op.op_class == plan::OpClass::kLoad &&
+             (op.outputs.front().sized() || setup_.inputs.dense(op.name) == nullptr)) {
+    kernel = load_kernel(*planned);
   } else {
     kernel = without_parts(op, std::move(kernel));
   }
   Engine::Lend lend;
-  if (op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr && setup_.arrays->has_input(op.name)) {
+  const bool dense_array = op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr &&
+                           setup_.arrays->has_input(op.name) && setup_.inputs.dense(op.name) != nullptr;
+  if (dense_array) {
     setup_.arrays->fetch(engine_, op.name, plan::distribution_of(op, planned->plan, op.outputs.front()));
     // Kernels of sparse inputs write to their blocks, so these cannot borrow memory.
     if (!setup_.info.is_sparse(op.name)) lend = setup_.arrays->lender(setup_.store, op.name);
@@ -240,15 +253,39 @@ void EngineSink::check_memory() const {
       runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 
+namespace {
+
+/// The action's errors name the line.
+template <class Action>
+auto at_line(SourceLine line, const Action& action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const RunError& error) { throw RunError(line, error.what(), error.code()); }
+}
+
+/// The kernel that writes tiles of an output.
+template <class Writer>
+Kernel writing_kernel(Writer writer, ElementType type, SourceLine line) {
+  return [writer = std::move(writer), type, line](const TaskArgs& args) {
+    at_line(line, [&] {
+      visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
+    });
+  };
+}
+
+/// The kernel that writes tiles of a record.
+Kernel record_kernel(const Series& series, Index record) {
+  return writing_kernel(std::make_shared<const RecordPart>(RecordPart{series.file(), record}), series.layout().type,
+                        series.place());
+}
+
+}  // namespace
+
 /// Rank 0 creates an object that the others open by its token. Null in a dry run.
 template <class Create, class Open>
 auto EngineSink::open_together(int line, const Create& create, const Open& open) -> decltype(create()) {
   decltype(create()) writer;
-  if (setup_.world.rank() == 0) {
-    try {
-      writer = create();
-    } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
-  }
+  if (setup_.world.rank() == 0) writer = at_line(setup_.info.at(line), create);
   if (dry_run()) return nullptr;  // the writer's destructor removes the file
   const std::string token = engine_.share(writer ? writer->token() : std::string());
   return writer ? std::move(writer) : open(token);
@@ -257,14 +294,19 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
 Kernel EngineSink::open_array(std::string_view name, const record::TensorState& value, int line) {
   if (dry_run()) return nullptr;
   const std::string output(name);
+  const SourceLine place = setup_.info.at(line);
   std::shared_ptr<TensorWriter> writer;
-  try {
-    writer = setup_.arrays->writer(output, value.type, value.desc.shape);
-  } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
+  std::shared_ptr<EntryOutput> entries;
+  at_line(place, [&] {
+    entries = setup_.arrays->entry_output(output, value.type, value.desc.shape);
+    if (!entries) writer = setup_.arrays->writer(output, value.type, value.desc.shape);
+  });
+  if (entries) {
+    entry_outputs_.push_back(entries);
+    return [entries](const TaskArgs& args) { entries->collect(args); };
+  }
   if (!writer) return nullptr;
-  return [writer = std::move(writer), type = value.type](const TaskArgs& args) {
-    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
-  };
+  return writing_kernel(std::move(writer), value.type, place);
 }
 
 Kernel EngineSink::open_file(const std::string& path, const record::TensorState& value, record::Place place) {
@@ -275,8 +317,9 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
         place.line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); },
         [](const std::string& token) { return EntryWriter::open(token); });
     if (!writer) return nullptr;
-    const auto output = std::make_shared<EntryOutput>(std::move(writer));
+    const auto output = std::make_shared<EntryFileOutput>(std::move(writer));
     entry_files_.push_back(output);
+    entry_outputs_.push_back(output);
     return [output](const TaskArgs& args) { output->collect(args); };
   }
   std::shared_ptr<TensorWriter> writer = open_together(
@@ -284,9 +327,7 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
       [](const std::string& token) { return open_tensor(token); });
   if (!writer) return nullptr;
   files_.push_back({writer, place.site});
-  return [writer = std::move(writer), type](const TaskArgs& args) {
-    visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
-  };
+  return writing_kernel(std::move(writer), type, setup_.info.at(place.line));
 }
 
 std::shared_ptr<Series> EngineSink::open_series(std::string name, const std::string* path, SeriesLayout layout,
@@ -298,7 +339,8 @@ std::shared_ptr<Series> EngineSink::open_series(std::string name, const std::str
         line, [&] { return saved != nullptr ? resume_records(layout, saved->records) : begin_records(layout); },
         [](const std::string& token) { return open_records(token); });
   }
-  auto series = std::make_shared<Series>(std::move(name), std::move(layout), std::move(file), saved);
+  auto series =
+      std::make_shared<Series>(std::move(name), setup_.info.at(line), std::move(layout), std::move(file), saved);
   setup_.series->add(series);
   return series;
 }
@@ -307,29 +349,27 @@ Kernel EngineSink::append_kernel(const std::shared_ptr<Series>& series, Index re
   if (dry_run()) return nullptr;
   if (RecordFile& file = *series->file(); file.needs_room(record)) {
     const bool makes = setup_.world.rank() == 0;
-    const std::string room = engine_.share(makes ? file.make_room(record) : std::string());
+    const std::string room =
+        engine_.share(makes ? at_line(series->place(), [&] { return file.make_room(record); }) : "");
     if (!makes) file.take_room(room);
   }
   if (setup_.world.rank() == 0) {
     Index elements = 1;
     for (const Index extent : series->layout().record) elements *= extent;
-    engine_.expect_notes(operation, elements, [series, record] { series->complete(record); });
+    engine_.expect_notes(operation, elements,
+                         [series, record] { at_line(series->place(), [&] { series->complete(record); }); });
   }
-  return [this, series, record, operation](const TaskArgs& args) {
-    visit_element_type(series->layout().type, [&](auto tag) {
-      write_tile<typename decltype(tag)::type>(RecordPart{*series->file(), record}, args);
-    });
+  return [this, operation, write = record_kernel(*series, record)](const TaskArgs& args) {
+    write(args);
     engine_.note(operation, args.inputs[0].box.volume());
   };
 }
 
 Kernel EngineSink::line_kernel(const std::shared_ptr<Series>& series, Index record) const {
   if (dry_run()) return nullptr;
-  return [series, record](const TaskArgs& args) {
-    visit_element_type(series->layout().type, [&](auto tag) {
-      write_tile<typename decltype(tag)::type>(RecordPart{*series->file(), record}, args);
-    });
-    series->complete(record);
+  return [series, record, write = record_kernel(*series, record)](const TaskArgs& args) {
+    write(args);
+    at_line(series->place(), [&] { series->complete(record); });
   };
 }
 
@@ -361,8 +401,8 @@ void EngineSink::commit_outputs() {
   const int rank = setup_.world.rank();
   for (const auto& s : series) {
     if (s->file() == nullptr) continue;
-    if (rank == 0) together.attempt([&] { s->file()->finish(); });
-    together.attempt([&] { s->file()->sync(); });
+    if (rank == 0) together.attempt([&] { at_line(s->place(), [&] { s->file()->finish(); }); });
+    together.attempt([&] { at_line(s->place(), [&] { s->file()->sync(); }); });
   }
   for (const Output& file : files_) together.attempt([&] { file.writer->sync(); });
   for (const auto& output : entry_files_) together.attempt([&] { output->writer().file().sync(); });
@@ -413,10 +453,10 @@ void EngineSink::finish() {
   complete();
   if (dry_run()) return;
   if (setup_.arrays != nullptr) setup_.arrays->deliver(engine_);
-  for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
+  for (const auto& output : entry_outputs_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
   // Ranks that finish early wait for those still sorting: all ranks stay in the engine, which exchanges signs of life,
   // until all can leave.
-  if (!entry_files_.empty()) complete();
+  if (!entry_outputs_.empty()) complete();
   TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
   TDSL_CHECK(setup_.store.live_buffers() == 0,
              std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");

@@ -17,6 +17,7 @@
 #include "runtime/app/report/statistics.h"
 #include "runtime/app/run/program_info.h"
 #include "runtime/app/session/entry_output.h"
+#include "runtime/app/session/pictures.h"
 #include "runtime/app/session/series.h"
 #include "runtime/app/session/session_inputs.h"
 #include "runtime/engine/engine.h"
@@ -110,6 +111,8 @@ class EngineSink : public record::PlanningSink {
   /// On rank 0: prints the summaries of series without a file.
   void show_series() const;
   [[nodiscard]] const SeriesList& series() const { return *setup_.series; }
+  [[nodiscard]] Pictures& pictures() { return pictures_; }
+  [[nodiscard]] const Pictures& pictures() const { return pictures_; }
   /// Flushes files to disk and gives them their final names, all or none. Collective, at the end of the run.
   void commit_outputs();
   /// This rank's writes to dense files, by site.
@@ -131,6 +134,7 @@ class EngineSink : public record::PlanningSink {
   void write_entries();
   void note_places(const plan::PlannedSegment& segment) const;
   void submit(const std::shared_ptr<const plan::PlannedOp>& op, const std::vector<plan::TensorId>& last_names);
+  [[nodiscard]] Kernel load_kernel(const plan::PlannedOp& planned);
   void trace_planning();
   void foresee(const plan::PlannedSegment& segment);
   void check_window() const;
@@ -150,7 +154,9 @@ class EngineSink : public record::PlanningSink {
     int site = 0;
   };
   std::vector<Output> files_;
-  std::vector<std::shared_ptr<EntryOutput>> entry_files_;
+  std::vector<std::shared_ptr<EntryFileOutput>> entry_files_;
+  std::vector<std::shared_ptr<EntryOutput>> entry_outputs_;  ///< those and the caller's
+  Pictures pictures_;
   std::optional<Replayed> replayed_;
   std::unordered_set<int> surveyed_;  ///< sites
   plan::Index unsurveyed_ = 0;

@@ -71,21 +71,18 @@ int owner_of(Index row, Index rows, int ranks) {
 }  // namespace
 
 void EntryOutput::collect(const TaskArgs& args) {
-  const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(),
-                       EntryForm::needs_wide(writer_->shape())};
+  const EntryForm form = this->form();
   Entries entries = visit_element_type(form.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return args.inputs[0].data == nullptr ? stored_of<T>(args, form)
-                                          : nonzeros_of<T>(args.inputs[0], form, writer_->written());
+    return args.inputs[0].data == nullptr ? stored_of<T>(args, form) : nonzeros_of<T>(args.inputs[0], form, written_);
   });
   const std::scoped_lock lock(mutex_);
   tiles_.push_back(std::move(entries));
 }
 
 void EntryOutput::gather(Engine& engine, int rank, int ranks) {
-  const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(),
-                       EntryForm::needs_wide(writer_->shape())};
-  const Index rows = writer_->shape().front();
+  const EntryForm form = this->form();
+  const Index rows = shape_.front();
   Entries mine(form);
   std::vector<std::vector<std::byte>> open(static_cast<std::size_t>(ranks));
   std::deque<std::pair<int, std::vector<std::byte>>> full;
@@ -121,7 +118,7 @@ void EntryOutput::gather(Engine& engine, int rank, int ranks) {
       piece = {};
     }
   }
-  first_ = writer_->take(sorted(mine), {first_row(rows, rank, ranks), first_row(rows, rank + 1, ranks)});
+  take(sorted(mine), {first_row(rows, rank, ranks), first_row(rows, rank + 1, ranks)});
 }
 
 }  // namespace tdsl::rt

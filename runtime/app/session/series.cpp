@@ -7,9 +7,9 @@
 
 namespace tdsl::rt {
 
-Series::Series(std::string name, SeriesLayout layout, std::shared_ptr<RecordFile> file,
+Series::Series(std::string name, SourceLine place, SeriesLayout layout, std::shared_ptr<RecordFile> file,
                const checkpoint::SavedSeries* saved)
-    : name_(std::move(name)), layout_(std::move(layout)), file_(std::move(file)) {
+    : name_(std::move(name)), place_(place), layout_(std::move(layout)), file_(std::move(file)) {
   if (saved == nullptr) return;
   records_ = saved->records;
   shown_ = records_ - 1;

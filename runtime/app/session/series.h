@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/check.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/io/series/record_file.h"
 #include "runtime/kernels/task.h"
@@ -20,11 +21,13 @@ namespace tdsl::rt {
 
 class Series {
  public:
-  /// `file`: null in a dry run and for a series without a file, whose last record is kept as text. `saved`: the state
-  /// at the checkpoint that the run resumes from.
-  Series(std::string name, SeriesLayout layout, std::shared_ptr<RecordFile> file, const checkpoint::SavedSeries* saved);
+  /// `place`: of its output statement. `file`: null in a dry run and for a series without a file, whose last record is
+  /// kept as text. `saved`: the state at the checkpoint that the run resumes from.
+  Series(std::string name, SourceLine place, SeriesLayout layout, std::shared_ptr<RecordFile> file,
+         const checkpoint::SavedSeries* saved);
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] SourceLine place() const { return place_; }
   [[nodiscard]] const SeriesLayout& layout() const { return layout_; }
   [[nodiscard]] const std::shared_ptr<RecordFile>& file() const { return file_; }
   /// The site that appends records; 0: none so far.
@@ -47,6 +50,7 @@ class Series {
   void count(Index record);
 
   std::string name_;
+  SourceLine place_;
   SeriesLayout layout_;
   std::shared_ptr<RecordFile> file_;
   int site_ = 0;
@@ -72,14 +76,14 @@ class SeriesList {
   std::vector<std::shared_ptr<Series>> all_;
 };
 
-/// A box of a record as a TensorWriter, for write_tile.
+/// A record as a TensorWriter, for write_tile.
 struct RecordPart {
-  const RecordFile& file;
+  std::shared_ptr<const RecordFile> file;
   Index record = 0;
 
   template <Element T>
   void write_box(ExtentSpan lo, ExtentSpan hi, const T* src, ExtentSpan strides) const {
-    file.write_box(record, lo, hi, src, strides);
+    file->write_box(record, lo, hi, src, strides);
   }
 };
 

@@ -55,15 +55,9 @@ void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
 template <class T>
 void read_block(const TensorReader& reader, const TaskArgs& args) {
   const Operand& out = args.outputs[0];
-  const auto rank = static_cast<std::size_t>(out.box.rank);
-  std::array<Index, plan::kMaxRank> lo{};
-  std::array<Index, plan::kMaxRank> hi{};
-  for (std::size_t d = 0; d < rank; ++d) {
-    lo[d] = out.box.dim[d].lo;
-    hi[d] = out.box.dim[d].hi;
-  }
-  reader.read_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<T*>(out.data),
-                  std::span(out.stride).first(rank));
+  const Corners corners(out.box);
+  reader.read_box(corners.lo(), corners.hi(), reinterpret_cast<T*>(out.data),
+                  std::span(out.stride).first(plan::idx(out.box.rank)));
 }
 
 }  // namespace
@@ -247,7 +241,7 @@ TensorHandle Session::record_sum(ElementType type, const Where& where, std::init
 }
 
 void Session::loop(const LoopWhere& where, std::initializer_list<LoopOperand> reads,
-                   std::initializer_list<LoopResult> results, Index flops, Kernel kernel) {
+                   std::initializer_list<LoopResult> results, Index flops, EmittedKernel kernel) {
   plan::OpBuilder op(plan::OpClass::kLoop, where.name, where.site, where.line);
   for (const LoopOperand& read : reads) {
     const std::size_t rank = read.tensor.desc().shape.size();
@@ -259,7 +253,7 @@ void Session::loop(const LoopWhere& where, std::initializer_list<LoopOperand> re
   std::vector<record::LoopOutput> outputs;
   for (const LoopResult& result : results)
     outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
-  impl_->keep(std::move(kernel));
+  impl_->keep(kernel.take());
   std::vector<TensorHandle> tensors = impl_->loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
@@ -292,19 +286,18 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }
 
+void Session::code_columns(std::string_view input, const sparse::CodedVisits& visits) {
+  impl_->setup.inputs.code_columns(std::string(input), visits);
+}
+
 TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,
-                                          bool coded, int site, int line, std::initializer_list<Index> tile) {
+                                          int site, int line, std::initializer_list<Index> tile) {
   const std::string name(text);
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_stored_size(name, type, shape, line);
-  if (coded) inputs.code_columns(name);
-  // EngineSink uses a different kernel for files of entries.
-  if (const TensorReader* const reader = inputs.dense(name))
-    impl_->keep(stored_panels_kernel(*reader, type, coded));
-  else
-    impl_->keep(nullptr);
+  impl_->keep(nullptr);  // EngineSink makes the kernel
   return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()),
                                      std::vector<Index>(tile), {site, line});
 }

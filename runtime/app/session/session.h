@@ -15,6 +15,7 @@
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/known.h"
 #include "runtime/record/tensor.h"
+#include "runtime/sparse/coded_visits.h"
 #include "runtime/types.h"
 
 // Interface of emitted programs. An emitted program records operations on whole tensors; the session plans them segment
@@ -189,13 +190,15 @@ class Session {
   template <Element T>
   [[nodiscard]] Tensor<T> stored_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
                                        std::initializer_list<Index> tile = {}) {
-    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, false, site, line, tile));
+    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, site, line, tile));
   }
-  /// The same, with columns that may be coded (runtime/sparse/coded.h).
+  /// The same, with columns that may be coded for these visits.
   template <Element T>
-  [[nodiscard]] Tensor<T> coded_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
+  [[nodiscard]] Tensor<T> coded_input(std::string_view name, std::initializer_list<Index> shape,
+                                      const sparse::CodedVisits& visits, int site, int line,
                                       std::initializer_list<Index> tile = {}) {
-    return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, true, site, line, tile));
+    code_columns(name, visits);
+    return stored_input<T>(name, shape, site, line, tile);
   }
   /// Seed of the random numbers: `--seed`.
   [[nodiscard]] std::uint64_t seed() const;
@@ -290,7 +293,7 @@ class Session {
   /// A loop as one task, which reads whole tensors. Its results are whole tensors on the rank that runs it. `flops`: an
   /// estimate. Warns like `gathers` about large operands.
   void loop(const LoopWhere& where, std::initializer_list<LoopOperand> reads, std::initializer_list<LoopResult> results,
-            Index flops, Kernel kernel);
+            Index flops, EmittedKernel kernel);
 
   // Effects, in program order.
 
@@ -359,8 +362,9 @@ class Session {
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape,
                                           int site, int line, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type,
-                                                 std::initializer_list<Index> shape, bool coded, int site, int line,
+                                                 std::initializer_list<Index> shape, int site, int line,
                                                  std::initializer_list<Index> tile);
+  void code_columns(std::string_view input, const sparse::CodedVisits& visits);
   [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type,
                                            std::initializer_list<Index> shape, std::uint64_t call_site,
                                            std::initializer_list<Index> iterations, int site, int line,

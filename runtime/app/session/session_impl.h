@@ -41,6 +41,9 @@ struct Session::Impl final : record::Session {
   /// Also checks dense copies of sparse tensors; checks nothing if --memory sets the limit.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const override;
 
+  /// Records the pictures of an output that --picture asks for.
+  void draw(std::string_view name, const TensorHandle& value, record::Place place);
+
   Checkpoints* checkpoints = nullptr;   ///< null: the run has no checkpoints
   std::vector<TensorHandle> written{};  ///< outputs already written; a resumed run writes them again
 

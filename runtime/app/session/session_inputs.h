@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "runtime/io/input_file.h"
 #include "runtime/plan/space/index.h"
 #include "runtime/plan/storage.h"
+#include "runtime/sparse/coded_visits.h"
 
 namespace tdsl::rt {
 
@@ -49,8 +49,14 @@ class SessionInputs {
     return known && known->rows == rows ? known : nullptr;
   }
   /// Lets blocks of the input store columns as codes.
-  void code_columns(const std::string& input) { coded_.insert(input); }
-  [[nodiscard]] bool is_coded(const std::string& input) const { return coded_.contains(input); }
+  void code_columns(const std::string& input, const sparse::CodedVisits& visits) {
+    coded_.insert_or_assign(input, visits);
+  }
+  /// The visits of an input that may be coded.
+  [[nodiscard]] std::optional<sparse::CodedVisits> coded_visits(const std::string& input) const {
+    const auto found = coded_.find(input);
+    return found == coded_.end() ? std::nullopt : std::optional(found->second);
+  }
   /// Moves out this rank's share of the entries of an input that is not dense.
   [[nodiscard]] Entries take_entries(const std::string& input) { return std::move(files_.at(input).part.entries); }
 
@@ -87,7 +93,7 @@ class SessionInputs {
 
   Open open_;
   std::map<std::string, File> files_;
-  std::set<std::string, std::less<>> coded_;
+  std::map<std::string, sparse::CodedVisits> coded_;
   std::map<std::string, Index, std::less<>> dimensions_;
 };
 

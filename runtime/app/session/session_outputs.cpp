@@ -135,6 +135,7 @@ Kernel summary_kernel(std::string_view name, const record::TensorState& value,
 void Session::output(std::string_view name, TensorHandle value, int site, int line) {
   const auto file = impl_->setup.options.outputs.find(std::string(name));
   const record::TensorState* const state = &value.state();
+  impl_->draw(name, value, {site, line});
   if (impl_->setup.arrays != nullptr && file == impl_->setup.options.outputs.end()) {
     if (!impl_->setup.arrays->wants(std::string(name))) return;
     if (impl_->sink != nullptr) impl_->keep(impl_->sink->open_array(name, *state, line));

@@ -11,7 +11,7 @@ namespace tdsl::rt {
 namespace {
 
 template <class T>
-void make_tile(const TileEntries& entries, bool coded, const TaskArgs& t) {
+void make_tile(const TileEntries& entries, const std::optional<sparse::CodedVisits>& coded, const TaskArgs& t) {
   const Box& box = t.outputs[0].box;
   sparse::Output<T> elements;  // memory for this tile only
   elements.begin(box);
@@ -42,7 +42,7 @@ void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const I
 }
 
 template <class T>
-void compress_panels(const TensorReader& reader, bool coded, const TaskArgs& t) {
+void compress_panels(const TensorReader& reader, const std::optional<sparse::CodedVisits>& coded, const TaskArgs& t) {
   StoredTile<T> tile(t);
   const Box& box = t.outputs[0].box;
   Panels panels(box, sizeof(T), box.rank);
@@ -56,14 +56,14 @@ void compress_panels(const TensorReader& reader, bool coded, const TaskArgs& t) 
 
 }  // namespace
 
-Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries, bool coded) {
+Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries, std::optional<sparse::CodedVisits> coded) {
   return [entries = std::move(entries), coded](const TaskArgs& t) {
     visit_element_type(entries->form().type,
                        [&](auto tag) { make_tile<typename decltype(tag)::type>(*entries, coded, t); });
   };
 }
 
-Kernel stored_panels_kernel(const TensorReader& reader, ElementType type, bool coded) {
+Kernel stored_panels_kernel(const TensorReader& reader, ElementType type, std::optional<sparse::CodedVisits> coded) {
   return [&reader, type, coded](const TaskArgs& t) {
     visit_element_type(type, [&](auto tag) { compress_panels<typename decltype(tag)::type>(reader, coded, t); });
   };

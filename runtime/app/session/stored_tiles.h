@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,10 +12,28 @@
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/space/index.h"
+#include "runtime/sparse/coded_visits.h"
 
 // Converts inputs to compressed blocks tile by tile; no buffer is as large as the tensor.
 
 namespace tdsl::rt {
+
+/// The first subscripts of a box and those behind it, as files take them.
+class Corners {
+ public:
+  explicit Corners(const plan::Box& box) : rank_(plan::idx(box.rank)) {
+    for (std::size_t d = 0; d < rank_; ++d) {
+      lo_[d] = box.dim[d].lo;
+      hi_[d] = box.dim[d].hi;
+    }
+  }
+  [[nodiscard]] ExtentSpan lo() const { return std::span(lo_).first(rank_); }
+  [[nodiscard]] ExtentSpan hi() const { return std::span(hi_).first(rank_); }
+
+ private:
+  std::size_t rank_;
+  std::array<plan::Index, plan::kMaxRank> lo_{}, hi_{};
+};
 
 /// Splits a box into row-major panels of about 1 MiB: dense files are read and written by panels, without a dense copy
 /// of a tile. Rows of the last dimension are never split, so a panel has at least one row.
@@ -83,11 +102,13 @@ class Panels {
 };
 
 /// Sorts the tile's entries by subscripts, adds duplicates in file order, and drops zeros. `coded`: columns may be
-/// coded.
-[[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries, bool coded);
+/// coded, for these visits.
+[[nodiscard]] Kernel stored_tile_kernel(std::shared_ptr<const TileEntries> entries,
+                                        std::optional<sparse::CodedVisits> coded);
 
 /// Reads the tile of a dense file in panels of rows. The reader must outlive the kernel.
-[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type, bool coded);
+[[nodiscard]] Kernel stored_panels_kernel(const TensorReader& reader, ElementType type,
+                                          std::optional<sparse::CodedVisits> coded);
 
 // Tiles of `sprandom`: a task draws the chunks that overlap its rows (runtime/kernels/sparse_random.h).
 

@@ -40,15 +40,9 @@ template <class T, class Writer>
 void write_tile(const Writer& writer, const TaskArgs& args) {
   const Operand& in = args.inputs[0];
   if (in.data == nullptr) return write_stored_tile<T>(writer, args);
-  const auto rank = static_cast<std::size_t>(in.box.rank);
-  std::array<Index, plan::kMaxRank> lo{};
-  std::array<Index, plan::kMaxRank> hi{};
-  for (std::size_t d = 0; d < rank; ++d) {
-    lo[d] = in.box.dim[d].lo;
-    hi[d] = in.box.dim[d].hi;
-  }
-  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data),
-                   std::span(in.stride).first(rank));
+  const Corners corners(in.box);
+  writer.write_box(corners.lo(), corners.hi(), reinterpret_cast<const T*>(in.data),
+                   std::span(in.stride).first(plan::idx(in.box.rank)));
 }
 
 }  // namespace tdsl::rt

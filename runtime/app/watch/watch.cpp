@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/check.h"
 
 namespace tdsl::rt {
 
@@ -35,7 +36,7 @@ std::string status_lines(const Engine::RollCall& call, std::size_t most) {
 Watch::Watch(Engine& engine, WatchOptions options)
     : engine_(engine),
       options_(std::move(options)),
-      terminal_(::isatty(STDERR_FILENO) != 0),
+      terminal_(!options_.json && ::isatty(STDERR_FILENO) != 0),
       thread_([this] { live(); }) {}
 
 Watch::~Watch() {
@@ -84,16 +85,23 @@ void Watch::print_progress() {
   state.elapsed = elapsed();
   state.share = options_.progress->share(status);
   state.begun = options_.progress->begun();
-  if (!terminal_ && state.elapsed < next_line_) return;
+  if (!terminal_ && !options_.json && state.elapsed < next_line_) return;
   const double seconds = state.elapsed - std::exchange(last_time_, state.elapsed);
-  state.iteration = options_.iteration ? options_.iteration() : 0;
+  if (options_.iteration) {
+    const WatchOptions::Iteration iteration = options_.iteration();
+    state.iteration = iteration.now;
+    state.iterations = iteration.last;
+  }
+  state.line = line_in(status.line);
+  state.received_bytes = status.received;
   state.flops_per_second = (status.flops - last_.flops) / seconds;
   state.received_per_second = static_cast<double>(status.received - last_.received) / seconds;
   state.live_bytes = status.live_bytes;
   state.memory_bytes = options_.memory_bytes;
   last_ = status;
   next_line_ = next_line(state.elapsed);
-  const std::string text = options_.program + ": " + progress_text(state);
+  const std::string text =
+      options_.json ? progress_json(options_.program, state) : options_.program + ": " + progress_text(state);
   std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", text.c_str());
   std::fflush(stderr);
   drawn_ = terminal_;

@@ -18,8 +18,11 @@ struct WatchOptions {
   plan::Index memory_bytes = 0;  ///< the limit; 0: none
   Progress* progress = nullptr;  ///< on rank 0; outlives the watch; null: no progress output
   TraceBuffer* trace = nullptr;  ///< for messages of this thread; null: no tracing
-  std::function<plan::Index()>
-      iteration;  ///< current iteration of the program, for progress; called on the watch thread
+  bool json = false;             ///< progress as a JSON object per line, each second
+  struct Iteration {
+    plan::Index now = 0, last = 0;  ///< 0: unknown
+  };
+  std::function<Iteration()> iteration;  ///< of the program, for progress; called on the watch thread
 };
 
 /// A thread that wakes once a second: it exchanges signs of life, prints progress on standard error, and prints the

@@ -1,6 +1,7 @@
 #include "runtime/engine/messages/notices.h"
 
 #include <string>
+#include <utility>
 
 #include "runtime/engine/engine_state.h"
 
@@ -34,6 +35,12 @@ void Notices::settle(std::map<Index, Tally>::iterator at) {
   if (tally.noted != tally.expected) return;
   due_.push_back(std::move(tally.action));
   tallies_.erase(at);
+}
+
+bool Notices::end() {
+  if (context_.me == 0) return idle() && (tallies_.empty() || ended_ == context_.world.size() - 1);
+  if (std::exchange(ended_, 1) == 0) outbox_.tell(0, wire::kNoted, {});
+  return true;
 }
 
 std::vector<Notices::Action> Notices::take_due() {

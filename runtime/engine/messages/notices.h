@@ -25,12 +25,17 @@ class Notices {
   void note(Index number, Index amount);
   void take_message(const ControlMessage& message);
 
+  /// After a failure, once no kernel of this rank runs: tells rank 0, behind all notices of this rank. On rank 0: true
+  /// if no notice can come that an action waits for.
+  [[nodiscard]] bool end();
+  void take_end() { ++ended_; }
+
   /// Removes and returns the actions that are due, to be called without the lock.
   [[nodiscard]] std::vector<Action> take_due();
   /// After the calls of `count` actions.
   void called(std::size_t count) { calling_ -= count; }
   /// True if everything that rank 0 expects has been noted, and all actions have been called.
-  [[nodiscard]] bool settled() const { return tallies_.empty() && due_.empty() && calling_ == 0; }
+  [[nodiscard]] bool settled() const { return tallies_.empty() && idle(); }
 
  private:
   struct Tally {
@@ -38,6 +43,7 @@ class Notices {
     Index expected = -1;  ///< negative: not yet known
     Action action;
   };
+  [[nodiscard]] bool idle() const { return due_.empty() && calling_ == 0; }
   void add(Index number, Index amount);
   void settle(std::map<Index, Tally>::iterator at);
 
@@ -46,6 +52,7 @@ class Notices {
   std::map<Index, Tally> tallies_;
   std::vector<Action> due_;
   std::size_t calling_ = 0;
+  int ended_ = 0;  ///< on rank 0: other ranks whose notices have all arrived; on these: 1 once rank 0 is told
 };
 
 }  // namespace tdsl::rt

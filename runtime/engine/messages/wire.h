@@ -25,6 +25,8 @@ enum Tag : int {
   kBoundary = 9,
   kList = 10,
   kNotice = 11,
+  kNoted = 12,
+  kLeave = 13,
   kPulse = 20,
   kAsk = 21,
   kStatus = 22

@@ -1,5 +1,3 @@
-#include <mpi.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -14,17 +12,15 @@
 
 namespace tdsl::rt {
 
-void MpiLink::finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done) {
+void MpiLink::finish_request(std::size_t index, const tdsl_mpi_status& status, std::vector<Completion>& done) {
   const PendingPiece& piece = pieces[index];
   PendingOperation& operation = operations[piece.operation];
   if (operation.received) {
-    MPI_Count bytes = 0;
-    check_mpi(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
-    if (bytes != piece.bytes) {
-      wrong_size = std::to_string(piece.bytes) + " bytes expected, " + std::to_string(bytes) + " received from rank " +
-                   std::to_string(status.MPI_SOURCE);
+    if (status.bytes != piece.bytes) {
+      wrong_size = std::to_string(piece.bytes) + " bytes expected, " + std::to_string(status.bytes) +
+                   " received from rank " + std::to_string(status.source);
     }
-    count_received(status.MPI_SOURCE, piece.statement, bytes);
+    count_received(status.source, piece.statement, status.bytes);
   }
   if (--operation.pieces == 0) {
     done.push_back({operation.cookie, operation.received});
@@ -33,11 +29,12 @@ void MpiLink::finish_request(std::size_t index, const MPI_Status& status, std::v
 }
 
 void MpiLink::drop_sent_control() {
+  if (outgoing.empty()) return;
   for (OutgoingControl& message : outgoing) {
     int finished_flag = 0;
-    check_mpi(MPI_Test(&message.request, &finished_flag, MPI_STATUS_IGNORE), "MPI_Test");
+    check_mpi(mpi().test(&message.request, &finished_flag), "MPI_Test");
   }
-  std::erase_if(outgoing, [](const OutgoingControl& m) { return m.request == MPI_REQUEST_NULL; });
+  std::erase_if(outgoing, [null = mpi().request_null](const OutgoingControl& m) { return m.request == null; });
 }
 
 namespace {
@@ -65,8 +62,8 @@ void MpiLink::isend(int rank, int tag, const ConstBox& box, StatementId statemen
   for (const BoxPiece& piece : pieces) {
     const BoxType type(piece.extents, box.strides, box.element_bytes);
     const std::byte* from = box.base + offset_of(piece, box.strides, box.element_bytes);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(from, type.count(), type.type(), rank, tag, s.data, &request), "MPI_Isend");
+    MpiHandle request = 0;
+    check_mpi(mpi().isend(from, type.count(), type.type(), rank, tag, s.data, &request), "MPI_Isend");
     s.add_request(request, {operation, -1, statement});
     const std::int64_t bytes = bytes_of(piece, box.element_bytes);
     s.count(statement, [bytes](Traffic& t) {
@@ -84,8 +81,8 @@ void MpiLink::irecv(int rank, int tag, const MutableBox& box, StatementId statem
   for (const BoxPiece& piece : pieces) {
     const BoxType type(piece.extents, box.strides, box.element_bytes);
     std::byte* to = box.base + offset_of(piece, box.strides, box.element_bytes);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Irecv(to, type.count(), type.type(), rank, tag, s.data, &request), "MPI_Irecv");
+    MpiHandle request = 0;
+    check_mpi(mpi().irecv(to, type.count(), type.type(), rank, tag, s.data, &request), "MPI_Irecv");
     s.add_request(request, {operation, bytes_of(piece, box.element_bytes), statement});
   }
 }
@@ -99,13 +96,10 @@ std::size_t MpiLink::test_some(std::vector<Completion>& done) {
   s.indices.resize(s.requests.size());
   s.statuses.resize(s.requests.size());
   int count = 0;
-  const int code =
-      MPI_Testsome(static_cast<int>(s.requests.size()), s.requests.data(), &count, s.indices.data(), s.statuses.data());
-  if (code == MPI_ERR_IN_STATUS) {
-    for (int i = 0; i < count; ++i) { check_mpi(s.statuses[static_cast<std::size_t>(i)].MPI_ERROR, "MPI_Testsome"); }
-  }
-  check_mpi(code, "MPI_Testsome");
-  if (count == MPI_UNDEFINED || count == 0) { return done.size() - before; }
+  check_mpi(mpi().testsome(static_cast<int>(s.requests.size()), s.requests.data(), &count, s.indices.data(),
+                           s.statuses.data()),
+            "MPI_Testsome");
+  if (count == 0) { return done.size() - before; }
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     s.finish_request(static_cast<std::size_t>(s.indices[i]), s.statuses[i], done);
   }
@@ -113,8 +107,9 @@ std::size_t MpiLink::test_some(std::vector<Completion>& done) {
   const std::string wrong_size = std::exchange(s.wrong_size, {});
   // The order is preserved, so that MPI tests the oldest requests first.
   std::size_t kept = 0;
+  const MpiHandle null = mpi().request_null;
   for (std::size_t i = 0; i < s.requests.size(); ++i) {
-    if (s.requests[i] != MPI_REQUEST_NULL) {
+    if (s.requests[i] != null) {
       s.requests[kept] = s.requests[i];
       s.pieces[kept] = s.pieces[i];
       ++kept;
@@ -157,7 +152,7 @@ void MpiLink::send_control(int rank, int tag, std::span<const std::byte> bytes, 
     tag |= kPayloadBit;
   }
   const auto length = static_cast<std::int64_t>(message.bytes.size());
-  check_mpi(MPI_Isend(message.bytes.data(), static_cast<int>(length), MPI_BYTE, rank, tag, s.control, &message.request),
+  check_mpi(mpi().isend(message.bytes.data(), length, mpi().byte_type, rank, tag, s.control, &message.request),
             "MPI_Isend");
   s.count(statement, [=](Traffic& t) {
     t.control_bytes_sent += length - payload;
@@ -176,14 +171,13 @@ std::optional<ControlMessage> MpiLink::receive_control() {
   if (!s.has_mpi) { return std::nullopt; }
   s.drop_sent_control();
   int arrived = 0;
-  MPI_Message handle = MPI_MESSAGE_NULL;
-  MPI_Status status{};
-  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, s.control, &arrived, &handle, &status), "MPI_Improbe");
+  MpiHandle handle = 0;
+  tdsl_mpi_status status{};
+  check_mpi(mpi().improbe(s.control, &arrived, &handle, &status), "MPI_Improbe");
   if (arrived == 0) { return std::nullopt; }
-  int length = 0;
-  check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
-  ControlMessage message{status.MPI_SOURCE, status.MPI_TAG, std::vector<std::byte>(static_cast<std::size_t>(length))};
-  check_mpi(MPI_Mrecv(message.bytes.data(), length, MPI_BYTE, &handle, MPI_STATUS_IGNORE), "MPI_Mrecv");
+  const std::int64_t length = status.bytes;
+  ControlMessage message{status.source, status.tag, std::vector<std::byte>(static_cast<std::size_t>(length))};
+  check_mpi(mpi().mrecv(message.bytes.data(), length, &handle), "MPI_Mrecv");
   PayloadNote note;
   if ((message.tag & kPayloadBit) != 0) {
     TDSL_CHECK(message.bytes.size() >= sizeof note, "a control message with payload says how much");
@@ -211,18 +205,18 @@ void MpiLink::ibarrier(std::uint64_t cookie) {
     s.finished.push_back({cookie, false});
     return;
   }
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(s.data, &request), "MPI_Ibarrier");
+  MpiHandle request = 0;
+  check_mpi(mpi().ibarrier(s.data, &request), "MPI_Ibarrier");
   s.add_request(request, {s.begin_operation(cookie, false, 1), -1, kNoStatement});
 }
 
 /// For collectives outside the engine: polls, since other ranks may have stopped.
-void MpiLink::wait(MPI_Request request, const char* what) {
+void MpiLink::wait(MpiHandle request, const char* what) {
   constexpr int kPolls = 2000;
   constexpr std::chrono::microseconds kNap{50};
   for (int polls = 0;; ++polls) {
     int done = 0;
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+    check_mpi(mpi().test(&request, &done), what);
     if (done != 0) return;
     if (while_waiting.call != nullptr) while_waiting.call(while_waiting.argument);
     if (polls < kPolls) {
@@ -235,8 +229,8 @@ void MpiLink::wait(MPI_Request request, const char* what) {
 
 void MpiLink::barrier() {
   if (!has_mpi) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(control, &request), "MPI_Ibarrier");
+  MpiHandle request = 0;
+  check_mpi(mpi().ibarrier(control, &request), "MPI_Ibarrier");
   wait(request, "MPI_Ibarrier");
 }
 
@@ -244,12 +238,12 @@ void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
   MpiLink& s = *this;
   if (!s.has_mpi) { return; }
   auto length = static_cast<std::int64_t>(bytes.size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibcast(&length, 1, MPI_INT64_T, root, s.control, &request), "MPI_Ibcast");
+  MpiHandle request = 0;
+  check_mpi(mpi().ibcast(&length, sizeof length, root, s.control, &request), "MPI_Ibcast");
   wait(request, "MPI_Ibcast");
   TDSL_CHECK(length <= World::kPieceBytes, "a broadcast is at most 1 GiB");
   bytes.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Ibcast(bytes.data(), static_cast<int>(length), MPI_BYTE, root, s.control, &request), "MPI_Ibcast");
+  check_mpi(mpi().ibcast(bytes.data(), length, root, s.control, &request), "MPI_Ibcast");
   wait(request, "MPI_Ibcast");
 }
 
@@ -260,8 +254,8 @@ std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byt
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a gathered piece is at most 1 GiB");
   const int length = static_cast<int>(bytes.size());
   std::vector<int> lengths(ranks), offsets(ranks);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, s.control, &request), "MPI_Iallgather");
+  MpiHandle request = 0;
+  check_mpi(mpi().iallgather(&length, sizeof length, lengths.data(), s.control, &request), "MPI_Iallgather");
   wait(request, "MPI_Iallgather");
   std::int64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -270,8 +264,7 @@ std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byt
     TDSL_CHECK(total <= World::kPieceBytes, "an all_gather is at most 1 GiB");
   }
   std::vector<std::byte> all(static_cast<std::size_t>(total));
-  check_mpi(MPI_Iallgatherv(bytes.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE,
-                            s.control, &request),
+  check_mpi(mpi().iallgatherv(bytes.data(), length, all.data(), lengths.data(), offsets.data(), s.control, &request),
             "MPI_Iallgatherv");
   wait(request, "MPI_Iallgatherv");
   std::vector<std::vector<std::byte>> result;

@@ -1,9 +1,7 @@
 #include "runtime/engine/mpi/mpi_box.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,14 +9,6 @@
 #include "runtime/engine/mpi/mpi_world.h"
 
 namespace tdsl::rt {
-
-void check_mpi(int code, const char* call) {
-  if (code == MPI_SUCCESS) { return; }
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  throw RunError(std::string(call) + " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
-}
 
 namespace {
 
@@ -28,11 +18,10 @@ struct Dimension {
 };
 
 /// Replaces `type` by `extent` copies of it, `stride_bytes` apart.
-void repeat_type(MPI_Datatype& type, std::int64_t extent, std::int64_t stride_bytes) {
-  MPI_Datatype longer = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_create_hvector(static_cast<int>(extent), 1, static_cast<MPI_Aint>(stride_bytes), type, &longer),
-            "MPI_Type_create_hvector");
-  if (type != MPI_BYTE) { MPI_Type_free(&type); }
+void repeat_type(MpiHandle& type, std::int64_t extent, std::int64_t stride_bytes) {
+  MpiHandle longer = 0;
+  check_mpi(mpi().type_hvector(extent, stride_bytes, type, &longer), "MPI_Type_create_hvector");
+  mpi().type_free(&type);
   type = longer;
 }
 
@@ -61,15 +50,15 @@ BoxType::BoxType(std::span<const std::int64_t> extents, std::span<const std::int
     return;
   }
   count_ = 1;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_contiguous(static_cast<int>(run), MPI_BYTE, &type), "MPI_Type_contiguous");
+  MpiHandle type = 0;
+  check_mpi(mpi().type_contiguous(run, type_, &type), "MPI_Type_contiguous");
   for (const Dimension& dimension : outer) { repeat_type(type, dimension.extent, dimension.stride_bytes); }
   type_ = type;
-  check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+  check_mpi(mpi().type_commit(&type_), "MPI_Type_commit");
 }
 
 BoxType::~BoxType() {
-  if (type_ != MPI_BYTE) { MPI_Type_free(&type_); }
+  if (type_ != mpi().byte_type) mpi().type_free(&type_);
 }
 
 namespace {

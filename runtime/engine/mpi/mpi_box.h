@@ -1,15 +1,12 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <cstdint>
 #include <span>
 
+#include "runtime/engine/mpi/mpi_table.h"
+
 /// Descriptions of boxes in memory for MPI; included only by engine/mpi_*.cpp.
 namespace tdsl::rt {
-
-/// Unless `code` is MPI_SUCCESS, throws RunError with MPI's error text.
-void check_mpi(int code, const char* call);
 
 /// An MPI datatype for sending or receiving one box, freed with this object. A contiguous box is n x MPI_BYTE and
 /// creates no new type.
@@ -21,11 +18,11 @@ class BoxType {
   BoxType(const BoxType&) = delete;
   BoxType& operator=(const BoxType&) = delete;
 
-  [[nodiscard]] MPI_Datatype type() const { return type_; }
+  [[nodiscard]] MpiHandle type() const { return type_; }
   [[nodiscard]] int count() const { return count_; }
 
  private:
-  MPI_Datatype type_ = MPI_BYTE;
+  MpiHandle type_ = mpi().byte_type;
   int count_ = 0;
 };
 

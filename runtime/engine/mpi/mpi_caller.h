@@ -8,13 +8,14 @@
 
 namespace tdsl::rt {
 
-/// The ranks of a program called as a library: those of `communicator`, the address of an MPI_Comm. Null: all ranks if
+/// The ranks of a program called as a library: those of `communicator`, the address of an MPI_Comm or, if
+/// `of_fortran`, of Fortran's integer. Null: all ranks if
 /// the caller has initialised MPI or was started by a launcher, else this process alone, without MPI. MPI initialised
 /// by the caller is left running; MPI initialised here ends with the process.
 class CallerRanks {
  public:
   /// Collective. Throws RunError.
-  CallerRanks(const void* communicator, const Environment& environment);
+  CallerRanks(const void* communicator, bool of_fortran, const Environment& environment);
   /// Frees its communicator unless MPI has been finalised or `abandon` was called.
   ~CallerRanks();
   CallerRanks(const CallerRanks&) = delete;

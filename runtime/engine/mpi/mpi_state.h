@@ -1,7 +1,5 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,8 +8,9 @@
 
 #include "runtime/check.h"
 #include "runtime/engine/link.h"
+#include "runtime/engine/mpi/mpi_table.h"
 
-/// The link over MPI; included only by engine/mpi_*.cpp. Without a launcher it has one rank and never calls MPI.
+/// The link over MPI; included only by engine/mpi/mpi_*.cpp. Without a launcher it has one rank and never calls MPI.
 namespace tdsl::rt {
 
 /// An operation in progress: one MPI request per piece.
@@ -30,7 +29,7 @@ struct PendingPiece {
 
 /// A control message being sent; its bytes live until MPI has sent them.
 struct OutgoingControl {
-  MPI_Request request = MPI_REQUEST_NULL;
+  MpiHandle request = mpi().request_null;
   std::vector<std::byte> bytes;
 };
 
@@ -40,6 +39,19 @@ struct WaitHook {
   void* argument = nullptr;
 };
 inline WaitHook while_waiting;
+
+/// Signs of life on their way after the end of a vigil (Note [Vigil]).
+struct Farewells {
+  MpiHandle signs = 0;       ///< communicator
+  std::vector<int> awaited;  ///< ranks whose farewell has not arrived
+};
+inline std::vector<Farewells> farewells;
+/// Receives all farewells, since MPI may end only when no message is left; polls. Returns early at an error of MPI. The
+/// other ranks must end, too.
+void await_farewells();
+
+/// Throws LaunchError if MPI has another number of ranks than the launcher has announced.
+void require_announced_size(const Environment& environment, int size);
 
 class MpiLink final : public Link {
  public:
@@ -72,14 +84,14 @@ class MpiLink final : public Link {
   }
 
   /// Initialises MPI unless it is already, and sets the members of Link for the ranks of a communicator.
-  void start(MPI_Comm all = MPI_COMM_WORLD);
+  void start(MpiHandle all);
   [[nodiscard]] bool give_up() override;
 
  private:
   void find_nodes();
-  static void wait(MPI_Request request, const char* what);
+  static void wait(MpiHandle request, const char* what);
   /// Completes request `index`; reports its operation if this was its last piece.
-  void finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done);
+  void finish_request(std::size_t index, const tdsl_mpi_status& status, std::vector<Completion>& done);
   /// Removes control messages that MPI has sent.
   void drop_sent_control();
 
@@ -87,15 +99,15 @@ class MpiLink final : public Link {
   std::chrono::seconds end_limit{0};
   std::function<int()> end_missed;
   bool given_up = false;
-  MPI_Comm data = MPI_COMM_NULL;
-  MPI_Comm control = MPI_COMM_NULL;
+  MpiHandle data = 0;
+  MpiHandle control = 0;
 
-  std::vector<MPI_Request> requests;  // parallel to `pieces`
+  std::vector<MpiHandle> requests;  // parallel to `pieces`
   std::vector<PendingPiece> pieces;
   std::vector<PendingOperation> operations;
   std::vector<std::size_t> free_operations;
   std::vector<int> indices;  // scratch of test_some
-  std::vector<MPI_Status> statuses;
+  std::vector<tdsl_mpi_status> statuses;
   std::string wrong_size;            // of a received message; reported by test_some
   std::vector<Completion> finished;  // without a request: the barrier of a single rank
   std::deque<OutgoingControl> outgoing;
@@ -113,7 +125,7 @@ class MpiLink final : public Link {
     return index;
   }
 
-  void add_request(MPI_Request request, const PendingPiece& piece) {
+  void add_request(MpiHandle request, const PendingPiece& piece) {
     requests.push_back(request);
     pieces.push_back(piece);
   }

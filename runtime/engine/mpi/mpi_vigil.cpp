@@ -1,5 +1,3 @@
-#include <mpi.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -24,6 +22,8 @@ constexpr std::chrono::milliseconds kBetweenTries{250};
 /// If a rank's parent and its children both miss it, the parent reports.
 constexpr std::chrono::seconds kDeference{3};
 constexpr int kSign = 0, kFarewell = 1;
+/// Between looks for farewells.
+constexpr std::chrono::microseconds kNap{50};
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -36,11 +36,11 @@ struct Vigil::State {
   World& world;
   double patience;
   Lost lost;
-  MPI_Comm signs = MPI_COMM_NULL;
+  MpiHandle signs = 0;
   std::optional<Heartbeat> heart;
   std::vector<int> neighbours;
-  std::vector<MPI_Request> sending;  // by neighbour
-  std::set<int> gone;                // neighbours that have sent a farewell
+  std::vector<MpiHandle> sending;  // by neighbour
+  std::set<int> gone;              // neighbours that have sent a farewell
   bool judges = true;
   double last = 0;
   std::mutex mutex;
@@ -55,13 +55,12 @@ struct Vigil::State {
   void hear() {
     while (true) {
       int arrived = 0;
-      MPI_Status status{};
-      check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, signs, &arrived, &status), "MPI_Iprobe");
+      tdsl_mpi_status status{};
+      check_mpi(mpi().iprobe(signs, &arrived, &status), "MPI_Iprobe");
       if (arrived == 0) break;
-      check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, signs, MPI_STATUS_IGNORE),
-                "MPI_Recv");
-      if (status.MPI_TAG == kFarewell) gone.insert(status.MPI_SOURCE);
-      heart->hear(status.MPI_SOURCE, {}, seconds_now());
+      check_mpi(mpi().recv(nullptr, 0, mpi().byte_type, status.source, status.tag, signs), "MPI_Recv");
+      if (status.tag == kFarewell) gone.insert(status.source);
+      heart->hear(status.source, {}, seconds_now());
     }
     for (const int rank : gone) heart->hear(rank, {}, seconds_now());
   }
@@ -69,12 +68,13 @@ struct Vigil::State {
   void give(int tag) {
     for (std::size_t n = 0; n < neighbours.size(); ++n) {
       int sent = 1;
-      if (sending[n] != MPI_REQUEST_NULL) check_mpi(MPI_Test(&sending[n], &sent, MPI_STATUS_IGNORE), "MPI_Test");
+      if (sending[n] != mpi().request_null) check_mpi(mpi().test(&sending[n], &sent), "MPI_Test");
       if (sent == 0 && tag == kFarewell) {  // queued behind a sign that has not been sent
-        MPI_Request_free(&sending[n]);
+        mpi().request_free(&sending[n]);
         sent = 1;
       }
-      if (sent != 0) check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, neighbours[n], tag, signs, &sending[n]), "MPI_Isend");
+      if (sent != 0)
+        check_mpi(mpi().isend(nullptr, 0, mpi().byte_type, neighbours[n], tag, signs, &sending[n]), "MPI_Isend");
     }
   }
 
@@ -105,11 +105,10 @@ Vigil::Vigil(World& world, double patience, Lost lost)
   State& s = *state_;
   {
     const World::Access access = world.access();
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &s.signs), "MPI_Comm_dup");
-    check_mpi(MPI_Comm_set_errhandler(s.signs, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(mpi().comm_dup(mpi().world, &s.signs), "MPI_Comm_dup");
     s.forgive();
     s.neighbours = s.heart->neighbours();
-    s.sending.resize(s.neighbours.size(), MPI_REQUEST_NULL);
+    s.sending.resize(s.neighbours.size(), mpi().request_null);
   }
   s.thread = std::thread([&s] { s.live(); });  // throws if no thread can be created
   const World::Access access = world.access();
@@ -126,11 +125,30 @@ Vigil::~Vigil() {
   s.thread.join();
   const World::Access access = s.world.access();
   while_waiting = {};
-  // Empty messages are sent eagerly. The last ones may never be received, so the communicator exists until MPI ends.
   s.give(kFarewell);
-  for (MPI_Request& request : s.sending) {
-    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  for (MpiHandle& request : s.sending) {
+    if (request != mpi().request_null) mpi().request_free(&request);
   }
+  std::erase_if(s.neighbours, [&s](int rank) { return s.gone.contains(rank); });
+  farewells.push_back({s.signs, std::move(s.neighbours)});
+}
+
+void await_farewells() {
+  for (Farewells& last : farewells) {
+    while (!last.awaited.empty()) {
+      int arrived = 0;
+      tdsl_mpi_status status{};
+      if (mpi().iprobe(last.signs, &arrived, &status) != 0) return;
+      if (arrived == 0) {
+        std::this_thread::sleep_for(kNap);
+        continue;
+      }
+      if (mpi().recv(nullptr, 0, mpi().byte_type, status.source, status.tag, last.signs) != 0) return;
+      if (status.tag == kFarewell) std::erase(last.awaited, status.source);
+    }
+    mpi().comm_free(&last.signs);
+  }
+  farewells.clear();
 }
 
 void Vigil::judge(bool judges) {

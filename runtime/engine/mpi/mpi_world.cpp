@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,43 +26,40 @@ extern "C" int dlclose(void* /*handle*/) noexcept { return 0; }
 
 namespace tdsl::rt {
 
-void MpiLink::start(MPI_Comm all) {
+void MpiLink::start(MpiHandle all) {
   int initialized = 0;
-  check_mpi(MPI_Initialized(&initialized), "MPI_Initialized");
-  int provided = MPI_THREAD_SINGLE;
+  check_mpi(mpi().initialized(&initialized), "MPI_Initialized");
+  int serialized = 0;
   if (initialized == 0) {
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    check_mpi(mpi().init_thread(&serialized), "MPI_Init_thread");
     owns_mpi = true;
   } else {
-    check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+    check_mpi(mpi().query_thread(&serialized), "MPI_Query_thread");
   }
   has_mpi = true;
-  if (provided < MPI_THREAD_SERIALIZED) {
+  if (serialized == 0) {
     throw RunError("this MPI library does not offer MPI_THREAD_SERIALIZED, which the runtime needs");
   }
-  check_mpi(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(all, &size), "MPI_Comm_size");
-  check_mpi(MPI_Comm_dup(all, &data), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_dup(all, &control), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  int* limit = nullptr;
-  int found = 0;
-  check_mpi(MPI_Comm_get_attr(data, MPI_TAG_UB, static_cast<void*>(&limit), &found), "MPI_Comm_get_attr");
-  max_tag = found != 0 ? *limit : 32767;
+  check_mpi(mpi().comm_rank(all, &rank), "MPI_Comm_rank");
+  check_mpi(mpi().comm_size(all, &size), "MPI_Comm_size");
+  check_mpi(mpi().comm_dup(all, &data), "MPI_Comm_dup");
+  check_mpi(mpi().comm_dup(all, &control), "MPI_Comm_dup");
+  check_mpi(mpi().comm_tag_limit(data, &max_tag), "MPI_Comm_get_attr");
   find_nodes();
 }
 
 void MpiLink::find_nodes() {
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(control, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-  check_mpi(MPI_Comm_rank(node, &topology.local_rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(node, &topology.local_size), "MPI_Comm_size");
+  MpiHandle node = 0, request = 0;
+  check_mpi(mpi().comm_split_node(control, rank, &node), "MPI_Comm_split_type");
+  check_mpi(mpi().comm_rank(node, &topology.local_rank), "MPI_Comm_rank");
+  check_mpi(mpi().comm_size(node, &topology.local_size), "MPI_Comm_size");
   int lowest = rank;
-  check_mpi(MPI_Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+  check_mpi(mpi().ibcast(&lowest, sizeof lowest, 0, node, &request), "MPI_Ibcast");
+  wait(request, "MPI_Ibcast");
+  check_mpi(mpi().comm_free(&node), "MPI_Comm_free");
   std::vector<int> lowest_of(static_cast<std::size_t>(size));
-  check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, control), "MPI_Allgather");
+  check_mpi(mpi().iallgather(&lowest, sizeof lowest, lowest_of.data(), control, &request), "MPI_Iallgather");
+  wait(request, "MPI_Iallgather");
   std::map<int, int> number;
   for (const int first : lowest_of) { number.emplace(first, 0); }
   int next = 0;
@@ -116,22 +112,20 @@ MpiLink::~MpiLink() {
   if (!requests.empty()) {
     std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", rank, requests.size());
   }
-  for (OutgoingControl& message : outgoing) { MPI_Wait(&message.request, MPI_STATUS_IGNORE); }
-  if (data != MPI_COMM_NULL) MPI_Comm_free(&data);
-  if (control != MPI_COMM_NULL) MPI_Comm_free(&control);
-  if (owns_mpi) { MPI_Finalize(); }
+  for (OutgoingControl& message : outgoing) { mpi().wait(&message.request); }
+  if (owns_mpi) await_farewells();
+  if (data != 0) mpi().comm_free(&data);
+  if (control != 0) mpi().comm_free(&control);
+  if (owns_mpi) { mpi().finalize(); }
 }
 
 namespace {
 
-#ifdef OPEN_MPI
 int show_no_help(const char*, ...) { return 0; }
-#endif
 
 /// Ensures that our message is the last one. Open MPI sends its help texts to mpirun, which prints them; version 4 does
 /// so through a function pointer.
 void silence_mpi() {
-#ifdef OPEN_MPI
   if (void* pointer = ::dlsym(RTLD_DEFAULT, "opal_show_help")) {
     Dl_info library{};
     ElfW(Sym)* symbol = nullptr;
@@ -141,7 +135,6 @@ void silence_mpi() {
       *static_cast<int (**)(const char*, ...)>(pointer) = show_no_help;
     }
   }
-#endif
   if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
 }
 
@@ -158,21 +151,13 @@ void MpiLink::abort_all(int exit_code) {
   if (has_mpi && size > 1) {
     silence_mpi();
     try {
-      std::thread([exit_code] { MPI_Abort(MPI_COMM_WORLD, exit_code); }).detach();
+      std::thread([exit_code] { mpi().abort(mpi().world, exit_code); }).detach();
     } catch (const std::system_error&) {  // no thread available
-      MPI_Abort(MPI_COMM_WORLD, exit_code);
+      mpi().abort(mpi().world, exit_code);
     }
     std::this_thread::sleep_for(kPatience);
   }
   std::_Exit(exit_code);
-}
-
-bool mpi_takes_pmi() {
-#ifdef OPEN_MPI
-  return false;
-#else
-  return true;
-#endif
 }
 
 void MpiLink::rest(std::chrono::microseconds least) {
@@ -183,20 +168,24 @@ void MpiLink::rest(std::chrono::microseconds least) {
   }
 }
 
+void require_announced_size(const Environment& environment, int size) {
+  const int announced = environment.launcher_size.value_or(size), tasks = environment.slurm_step_tasks.value_or(1);
+  // A step may be part of a larger run, never larger than the run.
+  if (announced == size && tasks <= size) return;
+  throw LaunchError(
+      "the launcher announced " + std::to_string(std::max(announced, tasks)) + " ranks, but MPI sees " +
+      std::to_string(size) + ": this launcher and " + mpi_name() +
+      " do not belong together; start with the library's own launcher, or choose another library with TDSL_MPI");
+}
+
 World::World(const Environment& environment) {
   auto link = std::make_unique<MpiLink>();
   const Launch launch = classify_launch(environment);
   if (launch == Launch::kRefused) { throw LaunchError(refused_launch_message(environment, "PROGRAM")); }
   if (launch != Launch::kSingle) {
-    link->start();
-    const int announced = environment.launcher_size.value_or(link->size);
-    // A step may be part of a larger run, never larger than the run.
-    if (announced != link->size || environment.slurm_step_tasks.value_or(1) > link->size) {
-      throw LaunchError(
-          "the launcher announced " + std::to_string(std::max(announced, environment.slurm_step_tasks.value_or(1))) +
-          " ranks, but MPI sees " + std::to_string(link->size) +
-          ": this launcher and this MPI library do not belong together; start with the library's own mpirun");
-    }
+    load_mpi(environment);
+    link->start(mpi().world);
+    require_announced_size(environment, link->size);
   }
   if (environment.ranks_per_node) link->pretend_nodes(*environment.ranks_per_node);
   link_ = std::move(link);

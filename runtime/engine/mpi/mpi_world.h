@@ -16,7 +16,8 @@
 #include "runtime/base/environment.h"
 #include "runtime/check.h"
 
-/// The only wrapper over MPI: no other file includes mpi.h. Every error return becomes a RunError.
+/// The only wrapper over MPI: no other folder calls MPI's functions (mpi_table.h). Every error return becomes a
+/// RunError.
 namespace tdsl::rt {
 
 /// Statement of the program in statistics; kNoStatement counts only in the totals.
@@ -149,9 +150,6 @@ class LaunchError : public RunError {
  public:
   explicit LaunchError(const std::string& message) : RunError(message, ExitCode::kUsage) {}
 };
-/// True if this MPI library finds its ranks through PMI, without PMIx.
-[[nodiscard]] bool mpi_takes_pmi();
-
 /// The ranks of a run, as seen by this rank. Exactly one per process. Without a launcher: one rank, without MPI.
 class World {
  public:
@@ -159,8 +157,9 @@ class World {
   static constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
   static constexpr int kControlTags = 1 << 14;
 
-  /// Initialises MPI if there is a launcher. Throws LaunchError if the launch is refused (see classify_launch) or the
-  /// number of ranks differs from the announced one, RunError if MPI lacks MPI_THREAD_SERIALIZED.
+  /// Opens and initialises MPI if there is a launcher. Throws LaunchError if the launch is refused (see
+  /// classify_launch), no MPI library can be opened, or the number of ranks differs from the announced one, RunError if
+  /// MPI lacks MPI_THREAD_SERIALIZED.
   explicit World(const Environment& environment);
   /// A rank of a world over another link: in tests one process has many.
   explicit World(std::unique_ptr<Link> link);

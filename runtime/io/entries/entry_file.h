@@ -35,8 +35,9 @@ class EntryFile {
   EntryFile(const EntryFile&) = delete;
   EntryFile& operator=(const EntryFile&) = delete;
 
-  [[nodiscard]] const OpenFile& file() const { return file_; }
-  [[nodiscard]] const std::string& path() const { return file_.path(); }
+  [[nodiscard]] const OpenFile& file() const { return *file_; }
+  [[nodiscard]] const std::string& path() const { return file_ ? file_->path() : path_; }
+  [[nodiscard]] const FileIdentity& identity() const { return file_ ? file_->identity() : identity_; }
   [[nodiscard]] virtual int rank() const = 0;
   /// From the header, if it has one; otherwise extents are bounded below by the entries' coordinates.
   [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
@@ -55,6 +56,8 @@ class EntryFile {
 
  protected:
   explicit EntryFile(OpenFile file) : file_(std::move(file)) {}
+  /// Entries in memory, which have no file(); `path` stands for it in messages.
+  EntryFile(std::string path, FileIdentity identity) : path_(std::move(path)), identity_(identity) {}
   [[nodiscard]] Entries entries_to_read(EntryForm form) const { return Entries(form, most_bytes_); }
   struct Range {
     std::int64_t first, last;
@@ -66,7 +69,9 @@ class EntryFile {
                                                                       std::int64_t part);
 
  private:
-  OpenFile file_;
+  std::optional<OpenFile> file_;
+  std::string path_;
+  FileIdentity identity_;
   std::int64_t most_bytes_ = 0;
 };
 

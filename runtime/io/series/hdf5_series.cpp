@@ -216,16 +216,11 @@ class Hdf5Records final : public RecordFile {
 
   WriteCount write(std::int64_t record, ExtentSpan lo, ExtentSpan hi, const void* src,
                    ExtentSpan strides) const override {
-    const auto behind = [](std::int64_t first, ExtentSpan others) {
-      Extents all{first};
-      all.insert(all.end(), others.begin(), others.end());
-      return all;
-    };
     const std::size_t rank = chunk_.size();
     const auto bytes = static_cast<std::int64_t>(element_size(layout().type));
-    const Extents all_strides = behind(0, strides);
+    const Extents all_strides = in_file(0, strides);
     WriteCount all;
-    for_each_tile(chunk_, behind(record, lo), behind(record + 1, hi), all_strides, [&](const TilePart& part) {
+    for_each_tile(chunk_, in_file(record, lo), in_file(record + 1, hi), all_strides, [&](const TilePart& part) {
       const WriteCount count = write_dense(file_->fd, chunk_, offset_of(record, part), layout().path, layout().type,
                                            ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank),
                                            static_cast<const std::byte*>(src) + part.offset * bytes, all_strides);

@@ -27,11 +27,13 @@ std::shared_ptr<RecordFile> open_series(SeriesLayout layout, const OpenSeries& h
 
 }  // namespace
 
-Extents SeriesLayout::shape(std::int64_t records) const {
-  Extents all{records};
+Extents in_file(std::int64_t first, ExtentSpan record) {
+  Extents all{first};
   all.insert(all.end(), record.begin(), record.end());
   return all;
 }
+
+Extents SeriesLayout::shape(std::int64_t records) const { return in_file(records, record); }
 
 std::string RecordFile::token() const {
   std::string token;

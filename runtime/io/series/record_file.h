@@ -31,6 +31,9 @@ struct SeriesLayout {
   [[nodiscard]] Extents shape(std::int64_t records) const;
 };
 
+/// Positions, extents or strides of a file: `first` in its dimension of records, then those of a record.
+[[nodiscard]] Extents in_file(std::int64_t first, ExtentSpan record);
+
 /// A series open for appending. Errors are RunErrors that name the file.
 class RecordFile {
  public:

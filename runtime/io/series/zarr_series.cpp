@@ -102,13 +102,8 @@ class ZarrSeries final : public RecordFile {
 
   WriteCount write(std::int64_t record, ExtentSpan lo, ExtentSpan hi, const void* src,
                    ExtentSpan strides) const override {
-    const auto behind = [](std::int64_t first, ExtentSpan others) {
-      Extents all{first};
-      all.insert(all.end(), others.begin(), others.end());
-      return all;
-    };
-    return write_zarr_tiles(path(), layout().type, tile_, behind(record, lo), behind(record + 1, hi), src,
-                            behind(0, strides), [this](const std::string& name) {
+    return write_zarr_tiles(path(), layout().type, tile_, in_file(record, lo), in_file(record + 1, hi), src,
+                            in_file(0, strides), [this](const std::string& name) {
                               const std::scoped_lock lock(mutex_);
                               written_.insert(name);
                             });

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/environment.h"
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/blocked/blocked_reduction.h"
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/kernels/product/blis_product.h"
 #include "runtime/kernels/progress.h"

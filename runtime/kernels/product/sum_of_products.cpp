@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/check.h"
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/blocked/blocked_reduction.h"
 #include "runtime/kernels/label_strides.h"
 
 namespace tdsl::rt {

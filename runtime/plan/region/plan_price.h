@@ -18,7 +18,7 @@ struct PlanPrice {
   double peak_bytes = 0;    ///< peak of results and partial results on the busiest rank, without steps
   double needed_bytes = 0;  ///< under a memory limit (PlanInputs::memory): the minimum that suffices, including steps
   Index largest_step = 0;   ///< the smallest legal --window
-  Index unplanned = 0;      ///< operations of the region that cannot follow the plan, and are planned individually
+  Index unplanned = 0;      ///< operations of the region that cannot follow the plan (Planner::unplanned)
 };
 
 /// Plans every operation of the region as the plan prescribes (null: individually) and sums the cost model's

@@ -122,7 +122,7 @@ class RegionText {
     const int runs = region.ops.empty() ? 1 : region.ops.back().run + 1;
     std::string text = "region " + std::string(hash) + ": " + std::to_string(region.ops.size()) + " operations, " +
                        std::to_string(runs) + (runs == 1 ? " run, " : " runs, ") +
-                       (region.whole ? "whole" : "up to a fence: " + region.fence) + "\n";
+                       (region.whole ? "whole" : "a part: " + region.fence) + "\n";
     for (std::size_t k = 0; k < region.ops.size(); ++k) {
       const bool begins = k > 0 && region.ops[k].run != region.ops[k - 1].run;
       if (begins) text += "run " + std::to_string(region.ops[k].run + 1) + "\n";

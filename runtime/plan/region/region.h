@@ -33,8 +33,8 @@ struct RegionChoice {
 struct Region {
   std::vector<RegionOp> ops;  ///< in program order, run by run
   std::vector<RegionChoice> choices;
-  bool whole = false;      ///< the region reaches the end of the program
-  std::string fence;       ///< otherwise: why it ends early
+  bool whole = false;      ///< the region reaches the end of the program, and all branches went both ways
+  std::string fence;       ///< otherwise: why it ends early, or that branches went one way only
   bool guessed = false;    ///< some loop count is data-dependent: weights are guesses
   std::uint64_t hash = 0;  ///< of everything a plan depends on; excludes names and lines
 };

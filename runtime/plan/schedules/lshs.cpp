@@ -1,7 +1,11 @@
 #include "runtime/plan/schedules/lshs.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -122,6 +126,58 @@ class Cluster {
   std::vector<std::vector<std::size_t>> has_;  ///< per rank, its operands of the current task
 };
 
+/// The remaining summands of a Reduce, by the rank that made them.
+class Summands {
+ public:
+  void add(Object object, std::int32_t maker) {
+    std::vector<Object>& mine = of_[maker].objects;
+    mine.push_back(object);
+    ++count_;
+    if (left(maker) == 2) crowded_.insert(maker);
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] Object first() const { return of_.begin()->second.objects[of_.begin()->second.taken]; }
+
+  /// Removes the next two summands: of the first rank with two, else of the first node with two, else the first two, in
+  /// rank order; those of one rank in the order of their addition.
+  std::vector<Object> take_two(const Cluster& cluster) {
+    if (!crowded_.empty()) {
+      const std::int32_t maker = *crowded_.begin();
+      const Object one = take(maker);
+      return {one, take(maker)};
+    }
+    const auto pair = std::ranges::adjacent_find(
+        of_, [&](const auto& a, const auto& b) { return cluster.node_of(a.first) == cluster.node_of(b.first); });
+    const auto first = pair == of_.end() ? of_.begin() : pair;
+    const std::int32_t one = first->first, other = std::next(first)->first;
+    const Object taken = take(one);
+    return {taken, take(other)};
+  }
+
+ private:
+  struct OfRank {
+    std::vector<Object> objects;
+    std::size_t taken = 0;  ///< of the first objects
+  };
+  [[nodiscard]] std::size_t left(std::int32_t maker) const {
+    const OfRank& mine = of_.at(maker);
+    return mine.objects.size() - mine.taken;
+  }
+  Object take(std::int32_t maker) {
+    const auto found = of_.find(maker);
+    const Object object = found->second.objects[found->second.taken++];
+    --count_;
+    const std::size_t rest = left(maker);
+    if (rest < 2) crowded_.erase(maker);
+    if (rest == 0) of_.erase(found);
+    return object;
+  }
+
+  std::map<std::int32_t, OfRank> of_;
+  std::set<std::int32_t> crowded_;  ///< ranks with two or more
+  std::size_t count_ = 0;
+};
+
 class Lshs {
  public:
   Lshs(const Region& region, const NodeGrid& grid, Workflow& workflow)
@@ -201,7 +257,6 @@ class Lshs {
   void create() {
     waiting_.assign(workflow_.tasks.size(), 0);
     readers_.resize(workflow_.tasks.size());
-    sums_.resize(workflow_.tasks.size());
     std::vector<TaskNumber> ready;
     for (TaskNumber n = 0; n < static_cast<TaskNumber>(workflow_.tasks.size()); ++n) {
       WorkflowTask& task = workflow_.task(n);
@@ -244,21 +299,25 @@ class Lshs {
       place(task, operands, object, where);
       return true;
     }
-    std::vector<Object>& left = sums_[object];
-    if (left.empty()) {
-      for (const TaskNumber input : inputs_of(task)) left.push_back(static_cast<Object>(input));
+    Summands& left = sums_[object];
+    if (left.count() == 0) {
+      for (const TaskNumber input : inputs_of(task)) left.add(idx(input), cluster_.maker(idx(input)));
     }
-    if (left.size() == 1) {
-      task.process = cluster_.maker(left.front());
+    if (left.count() > 2) {
+      const std::vector<Object> two = left.take_two(cluster_);
+      const Object sum = cluster_.new_object();
+      place(task, two, sum, kNobody);
+      left.add(sum, cluster_.maker(sum));
+      return false;
+    }
+    if (left.count() == 1) {
+      task.process = cluster_.maker(left.first());
       cluster_.make(object, 0, task.process);
-      return true;
+    } else {
+      place(task, left.take_two(cluster_), object, pinned_[object]);
     }
-    const std::vector<Object> two = take_two(left);
-    const bool last = left.empty();
-    const Object sum = last ? object : cluster_.new_object();
-    place(task, two, sum, last ? pinned_[object] : kNobody);
-    left.push_back(sum);
-    return last;
+    sums_.erase(object);
+    return true;
   }
 
   void place(WorkflowTask& task, const std::vector<Object>& operands, Object result, std::int32_t where) {
@@ -284,23 +343,6 @@ class Lshs {
     return best;
   }
 
-  /// The next two summands: on one rank if possible, else on one node, else the first two, in rank order.
-  std::vector<Object> take_two(std::vector<Object>& left) const {
-    std::stable_sort(left.begin(), left.end(),
-                     [&](Object a, Object b) { return cluster_.maker(a) < cluster_.maker(b); });
-    const auto neighbours = [&](auto&& alike) {
-      return std::adjacent_find(left.begin(), left.end(),
-                                [&](Object a, Object b) { return alike(cluster_.maker(a), cluster_.maker(b)); });
-    };
-    auto first = neighbours([](std::int32_t a, std::int32_t b) { return a == b; });
-    if (first == left.end())
-      first = neighbours([this](std::int32_t a, std::int32_t b) { return cluster_.node_of(a) == cluster_.node_of(b); });
-    if (first == left.end()) first = left.begin();
-    std::vector<Object> two{*first, *(first + 1)};
-    left.erase(first, first + 2);
-    return two;
-  }
-
   void finish(TaskNumber done) {
     for (const TaskNumber reader : readers_[static_cast<std::size_t>(done)]) {
       if (--waiting_[static_cast<std::size_t>(reader)] == 0) frontier_.push_back(reader);
@@ -321,7 +363,7 @@ class Lshs {
   std::vector<std::int32_t> pinned_;  ///< per task: the rank it must run on
   std::vector<int> waiting_;          ///< per task: inputs that do not exist yet
   std::vector<std::vector<TaskNumber>> readers_;
-  std::vector<std::vector<Object>> sums_;  ///< per Reduce: remaining summands
+  std::unordered_map<Object, Summands> sums_;  ///< by Reduce that has begun
   std::vector<TaskNumber> frontier_;
   std::uint64_t state_ = kSeed;
 };

@@ -229,14 +229,16 @@ Op copy_of(const Op& op, const TensorDesc& tensor) {
   return copy;
 }
 
-std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands) {
+bool has_choice(const Op& op, const Operands& operands) {
   const bool effect =
       op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.op_class == OpClass::kControl;
-  if (effect || op.home >= 0 || op.replicated || (op.base >= 0 && operands.placed(op.base) != nullptr))
-    return std::nullopt;
-  for (const Index extent : op.shape) {
-    if (extent == 0) return std::nullopt;
-  }
+  const bool in_place = op.base >= 0 && operands.placed(op.base) != nullptr;
+  return !effect && op.home < 0 && !op.replicated && !in_place &&
+         std::ranges::none_of(op.shape, [](Index extent) { return extent == 0; });
+}
+
+std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands) {
+  if (!has_choice(op, operands)) return std::nullopt;
   return PlacementBuilder(op, inputs, operands).realise(work, *operands.mesh);
 }
 

@@ -34,9 +34,12 @@ struct Operands {
 /// All candidates for the operation, in a fixed order. Never empty.
 [[nodiscard]] std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, const Operands& operands);
 
+/// False for operations without elements and for those whose place follows from others: effects, operations that the
+/// recorder places, and results that share the layout of their base.
+[[nodiscard]] bool has_choice(const Op& op, const Operands& operands);
+
 /// The operation under a layout of its task space (output dimensions, then reduce labels; `operands.mesh`); nothing if
-/// its extents or prescribed tiles cannot carry the layout, or if operations of its kind have no choice (effects,
-/// results that share their base's layout).
+/// its extents or prescribed tiles cannot carry the layout, or if it has no choice.
 [[nodiscard]] std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs,
                                                const Operands& operands);
 

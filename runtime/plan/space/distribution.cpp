@@ -45,7 +45,7 @@ GridDim cyclic_dim(const BlockMap& map, std::size_t slot, Index tiles) {
   Index stride = 1;
   for (std::size_t s = slot + 1; s < map.over.size(); ++s) stride *= map.over[s];
   dim.axes.push_back({map.over[slot], stride});
-  dim.q = tiles / map.blocks[slot];
+  dim.q = std::max<Index>(tiles / map.blocks[slot], 1);
   return dim;
 }
 

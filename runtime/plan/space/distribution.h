@@ -64,7 +64,9 @@ class Distribution {
   [[nodiscard]] static Distribution replicated(Index ranks, std::vector<Tiling> tilings);
   /// An owner per tile, row-major.
   [[nodiscard]] static Distribution table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners);
-  /// Tiles that are whole parts of a map's blocks. `dims`: the map's dimension of every tile dimension, or -1.
+  /// Tiles dealt to a map's blocks. `dims`: the map's dimension of every tile dimension, or -1. If the number of tiles
+  /// is a multiple of the number of blocks, every block has as many. Otherwise a cyclic map deals runs of
+  /// max(1, tiles / blocks) tiles, and a table's block of tile t is t blocks / tiles.
   [[nodiscard]] static Distribution mapped(Index ranks, std::vector<Tiling> tilings, const BlockMap& map,
                                            const std::vector<int>& dims);
 

@@ -6,7 +6,8 @@
 #include "runtime/plan/space/tiles.h"
 
 // Placements by block maps. Blocks are near-equal cuts, or cuts of equal work if the work is known, and so are tiles:
-// with a multiple of the number of blocks, each block consists of whole tiles.
+// with a multiple of the number of blocks, each block consists of whole tiles. Where tiles are given, or an extent is
+// shorter than the number of blocks, the tiles are dealt to the blocks (Distribution::mapped).
 
 namespace tdsl::plan {
 
@@ -18,11 +19,8 @@ bool names_ranks(const BlockMap& map, Index ranks) {
   return std::all_of(map.owners.begin(), map.owners.end(), [ranks](std::int32_t owner) { return owner < ranks; });
 }
 
-bool are_parts_of_blocks(const std::vector<Tiling>& tilings, const BlockMap& map) {
-  for (std::size_t d = 0; d < tilings.size(); ++d) {
-    if (tilings[d].tiles() == 0 || tilings[d].tiles() % map.blocks[d] != 0) return false;
-  }
-  return true;
+bool has_tiles(const std::vector<Tiling>& tilings) {
+  return std::ranges::none_of(tilings, [](const Tiling& tiling) { return tiling.tiles() == 0; });
 }
 
 }  // namespace
@@ -55,10 +53,9 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
     if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, blocks * wanted);
     }
-    if (tiling.tiles() % blocks != 0 || (tiling.tiles() == 0 && blocks > 1)) return std::nullopt;
     ReduceChoice choice{tiling, 0, {}};
-    if (blocks > 1) {
-      choice.per_part = tiling.tiles() / blocks;
+    if (blocks > 1 && tiling.tiles() > 0) {
+      choice.per_part = std::max<Index>(tiling.tiles() / blocks, 1);
       if (choice.per_part % wanted == 0) choice.per_part /= wanted;
       wanted = 1;
       if (++labels > op_.most_split_labels()) return std::nullopt;
@@ -97,7 +94,7 @@ std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   Draft draft;
   draft.tilings = out_tilings(blocks, inputs_.threads, inputs_.ranks);
   if (!work.columns) adopt_cuts(blocks, draft.tilings);
-  if (!work.columns && !are_parts_of_blocks(draft.tilings, work)) return std::nullopt;
+  if (!work.columns && !has_tiles(draft.tilings)) return std::nullopt;
   std::optional<std::vector<ReduceChoice>> reduce = reduce_by(work, tile_count(draft.tilings));
   if (!reduce) return std::nullopt;
   draft.reduce = std::move(*reduce);
@@ -137,7 +134,7 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
     const Index both = std::lcm(tiles, blocks);
     tilings[d] = even(tensor, d, both <= 2 * std::max(tiles, blocks) ? both : ceil_div(tiles, blocks) * blocks);
   }
-  if (!are_parts_of_blocks(tilings, map)) return std::nullopt;
+  if (!has_tiles(tilings)) return std::nullopt;
   if (!map.cyclic() && tile_count(tilings) > kTableTiles) return std::nullopt;
   std::vector<int> dims(rank);
   std::iota(dims.begin(), dims.end(), 0);

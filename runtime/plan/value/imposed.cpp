@@ -41,8 +41,11 @@ const KeptCopy* ImposedPlan::copy_of(const Op& op) {
   if (fresh) {
     const auto decided = plan_->at.find(op.site);
     if (decided != plan_->at.end() && !decided->second.copy.empty()) {
-      const std::optional<Layout> layout = parse_layout(decided->second.copy, result_names(op), plan_->mesh);
-      if (layout) copy = KeptCopy{*layout, decided->second.readers};
+      std::optional<Layout> layout = parse_layout(decided->second.copy, result_names(op), plan_->mesh);
+      if (layout) {
+        layout->cut.resize(op.outputs.front().shape.size());  // a loop has no dimensions; its result is never cut
+        copy = KeptCopy{std::move(*layout), decided->second.readers};
+      }
     }
   }
   return copy ? &*copy : nullptr;

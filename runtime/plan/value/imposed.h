@@ -12,7 +12,7 @@ namespace tdsl::plan {
 
 /// A copy of a result, kept as long as the result lives.
 struct KeptCopy {
-  Layout layout;             ///< of the result's dimensions
+  Layout layout;             ///< one entry per dimension of the result
   std::vector<int> readers;  ///< sites that read it instead of the original
 };
 
@@ -27,7 +27,7 @@ class Imposed {
   [[nodiscard]] virtual const Layout* layout_for(const Op& op, Index execution) = 0;
   /// Ranks by which that layout is shifted from the site's first one (plan_value.h, Note [Turning decisions]).
   [[nodiscard]] virtual Index shift_of(int site, Index execution) const = 0;
-  /// The copy of the operation's output, or of the combination's if there are partial results; null if none.
+  /// The copy of the operation's only output, or of the combination's if there are partial results; null if none.
   [[nodiscard]] virtual const KeptCopy* copy_of(const Op& op) = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/blocked/blocked_reduction.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/task.h"
 

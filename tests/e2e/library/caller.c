@@ -110,6 +110,62 @@ static void multiply(product_handle *handle, int rank, int ranks) {
   free(c);
 }
 
+/* A as rows of stored elements, C likewise: first their number, then the elements. */
+static void multiply_rows(product_handle *handle, int rank, int ranks) {
+  const int a0 = N * rank / ranks, a1 = N * (rank + 1) / ranks;
+  int32_t *indptr = malloc(sizeof(int32_t) * (size_t)(a1 - a0 + 1)), *indices = malloc(sizeof(int32_t) * N * M);
+  double *values = malloc(sizeof(double) * N * M), *b = malloc(sizeof(double) * M * K);
+  int32_t count = 0;
+  indptr[0] = 0;
+  for (int i = a0; i < a1; ++i) {
+    for (int l = M - 1; l >= 0; --l) {
+      if (a_at(i, l) == 0) continue;
+      indices[count] = l;
+      values[count++] = a_at(i, l);
+    }
+    indptr[i - a0 + 1] = count;
+  }
+  for (int l = 0; l < M; ++l)
+    for (int j = 0; j < K; ++j) b[l * K + j] = b_at(l, j);
+  tdsl_sparse a_rows = {sizeof(tdsl_sparse), 32, indptr, indices, values, a1 - a0, M, count};
+  tdsl_box a_box = {&a_rows, {a0, 0}, {a1, M}, {0}}, b_box = box_of(b, 0, M, 0, K, K, 1);
+  tdsl_array inputs[] = {{"A", TDSL_F64 + TDSL_SPARSE, 2, {N, M}, 1, &a_box}, {"B", TDSL_F64, 2, {M, K}, 1, &b_box}};
+  tdsl_sparse c_rows = {sizeof(tdsl_sparse), 0, NULL, NULL, NULL, 0, 0, 0};
+  tdsl_box c_box = {&c_rows, {0}, {0}, {0}};
+  tdsl_array output = {"C", TDSL_SPARSE, 0, {0}, 1, &c_box};
+  expect(product_run(handle, inputs, 2, &output, 1) == TDSL_GOOD, "run with rows", product_message(handle));
+  expect(output.type == TDSL_F64 + TDSL_SPARSE && output.shape[0] == N && c_rows.cols == K && c_rows.rows == c_box.hi[0] - c_box.lo[0], "rows of C", "another shape");
+  int64_t *starts = malloc(sizeof(int64_t) * (size_t)(c_rows.rows + 1)), *columns = malloc(sizeof(int64_t) * (size_t)(c_rows.count + 1));
+  double *c = malloc(sizeof(double) * (size_t)(c_rows.count + 1));
+  c_rows.index_bits = 64;
+  expect(product_fill(handle, 0, &c_rows) == TDSL_MISUSED, "fill without memory", product_message(handle));
+  c_rows.indptr = starts;
+  c_rows.indices = columns;
+  c_rows.values = c;
+  expect(product_fill(handle, 0, &c_rows) == TDSL_GOOD, "fill", product_message(handle));
+  for (int64_t i = 0; i < c_rows.rows; ++i) {
+    int64_t k = starts[i];
+    for (int j = 0; j < K; ++j) {
+      const double wanted = c_at((int)(i + c_box.lo[0]), j);
+      if (wanted == 0) continue;
+      expect(k < starts[i + 1] && columns[k] == j && c[k] == wanted, "an element of C", "another value");
+      ++k;
+    }
+    expect(k == starts[i + 1], "a row of C", "another length");
+  }
+  expect(product_fill(handle, 0, &c_rows) == TDSL_MISUSED, "fill twice", product_message(handle));
+  if (rank == 0) indices[0] = M;
+  expect(product_run(handle, inputs, 2, &output, 1) == TDSL_MISUSED && strstr(product_message(handle), "an element in column 40 of 40") != NULL,
+         "a column beyond the matrix", product_message(handle));
+  free(indptr);
+  free(indices);
+  free(values);
+  free(b);
+  free(starts);
+  free(columns);
+  free(c);
+}
+
 int main(int argc, char **argv) {
   int rank = 0, ranks = 1, provided = 0;
   const int with_mpi = argc > 1 && strcmp(argv[1], "mpi") == 0;
@@ -129,6 +185,7 @@ int main(int argc, char **argv) {
   expect(product_open(with_mpi ? &mine : NULL, unknown, 2, &wrong) == TDSL_MISUSED, "an unknown option", product_message(wrong));
   product_close(wrong);
   multiply(handle, rank, ranks);
+  multiply_rows(handle, rank, ranks);
   expect(product_close(handle) == TDSL_GOOD, "close", "");
   if (with_mpi) {
     /* MPI is still the caller's. */

@@ -38,6 +38,31 @@ TEST_CASE("launchers are recognised") {
   CHECK(launch_of({{"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "4"}}) == Launch::kRefused);
 }
 
+TEST_CASE("a launcher's variables name its MPI family") {
+  const auto family = [](const std::map<std::string, std::string>& variables) {
+    return environment_of(variables).launcher_family;
+  };
+  CHECK(family({}).empty());
+  CHECK(family({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "0"}}) == "openmpi");
+  CHECK(family({{"PRTE_LAUNCHED", "1"}, {"PMIX_RANK", "0"}}) == "openmpi");
+  CHECK(family({{"PMI_RANK", "0"}, {"PMI_FD", "7"}}) == "mpich");
+  CHECK(family({{"HYDI_CONTROL_FD", "5"}}) == "mpich");
+  CHECK(family({{"PALS_RANKID", "0"}, {"PMIX_RANK", "0"}}) == "mpich");
+  CHECK(family({{"PMIX_RANK", "0"}}).empty());
+  CHECK(family({{"PMIX_RANK", "0"}, {"PMI_RANK", "0"}}).empty());
+}
+
+TEST_CASE("variables tell where MPI libraries and shims are") {
+  const Environment e = environment_of({{"HOME", "/home/u"},
+                                        {"TDSL_HOME", "/opt/tdsl"},
+                                        {"LD_LIBRARY_PATH", "/a::/b"},
+                                        {"TDSL_MPI", "none"},
+                                        {"OMPI_COMM_WORLD_SIZE", "2"}});
+  CHECK(e.mpi_folders == std::vector<std::string>{"/home/u/.local/lib/tdsl/mpi", "/opt/tdsl/lib/tdsl"});
+  CHECK(e.library_folders == std::vector<std::string>{"/a", "/b"});
+  CHECK(classify_launch(e) == Launch::kSingle);
+}
+
 TEST_CASE("a refused launch names the command that works") {
   const auto message = [](std::map<std::string, std::string> variables) {
     variables["SLURM_STEP_NUM_TASKS"] = "4";

@@ -1,6 +1,15 @@
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <limits>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/runtime/engine/harness.h"
 
@@ -240,6 +249,58 @@ TEST_CASE("engine: a failing kernel ends the run on every rank with its message"
   }
   CHECK(seen == "test.tdsl:12: integer division by zero");
   CHECK(reports == (rank == 0 ? 1 : 0));
+}
+
+/// A file per rank on this machine, named after the launcher: says that the rank's kernel is running.
+std::string running_file(int rank) {
+  return std::filesystem::temp_directory_path() /
+         ("tdsl-running-" + std::to_string(::getppid()) + "-" + std::to_string(rank));
+}
+
+void wait_until_running(int ranks) {
+  for (int k = 1; k < ranks; ++k) {
+    for (int waited = 0; !std::filesystem::exists(running_file(k)) && waited < 20'000; ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::filesystem::remove(running_file(k));
+  }
+}
+
+TEST_CASE("engine: after a failure, rank 0 counts what running kernels of other ranks note") {
+  int rank = 0, ranks = 0, counted = 0, ends = 0, counted_at_end = 0;
+  RunSettings settings{2, {}};
+  settings.adjust = [&](rt::RunSetup& setup) {
+    rank = setup.world.rank();
+    ranks = setup.world.size();
+    setup.engine_options.report = [](const rt::RunError&) {};
+    setup.engine_options.ended = [&] {
+      ++ends;
+      counted_at_end = counted;
+    };
+  };
+  const auto program = [&](TestSession& session) {
+    rt::Engine& engine = session.inside().sink.engine();
+    if (rank == 0) {
+      engine.expect_notes(7, ranks, [&] { ++counted; });
+      engine.expect_notes(8, 1, [&] { ++counted; });  // never noted
+    }
+    plan::OpBuilder op(plan::OpClass::kMap, "x", 3, 3);
+    op.replicated().write({}, {});
+    Tensor<double> x = session.compute<double>(op, [&](const TaskArgs& args) {
+      args.out<double, 0>()() = 1;
+      if (rank != 0) {
+        std::ofstream(running_file(rank)).flush();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      } else {
+        wait_until_running(ranks);
+      }
+      engine.note(7, 1);
+      if (rank == 0) throw rt::RunError("rank 0 fails");
+    });
+    static_cast<void>(session.read(x, 4, 4));
+  };
+  CHECK_THROWS_WITH_AS(run(settings, program), "rank 0 fails", rt::RunError);
+  CHECK(ends == (rank == 0 ? 1 : 0));
+  CHECK(counted_at_end == (rank == 0 ? 1 : 0));
 }
 
 }  // namespace tdsl::tests

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <random>
 
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/blocked/blocked_reduction.h"
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/kernels/progress.h"
 #include "tests/runtime/engine/harness.h"

@@ -154,13 +154,21 @@ TEST_CASE("watching: progress is the share of predicted seconds") {
   CHECK(anew.recorded() == 60);
   CHECK(anew.begun() == 0.75);
 
-  rt::ProgressState state{120, 0.25, 17, 2.5e9, 3 << 20, 1 << 20, 4 << 20};
-  CHECK(rt::progress_text(state) ==
-        "25 %, iteration 17, 2.5 GFLOP/s and 3.0 MiB/s received on rank 0, 1.0 MiB of 4.0 MiB, 6 min left");
+  rt::ProgressState state{120, 0.25, 17, 40, 12, 2.5e9, 3 << 20, 5 << 20, 1 << 20, 4 << 20};
+  CHECK(
+      rt::progress_text(state) ==
+      "25 %, iteration 17 of 40, line 12, 2.5 GFLOP/s and 3.0 MiB/s received (5.0 MiB) on rank 0, 1.0 MiB of 4.0 MiB, "
+      "6 min left");
   state.share = 0.85;
   state.begun = 0.75;
   CHECK(rt::progress_text(state).ends_with(", 3 min left"));
-  state = {90, -1, 0, 0, 0, 512, 0};
+  state.share = 0.75;
+  state.begun = 0.5;
+  CHECK(rt::progress_json("heat", state) ==
+        R"({"program": "heat","elapsed_seconds": 120,"share": 0.75,"iteration": 17,"iterations": 40,"line": 12,)"
+        R"("flops_per_second": 2.5e+09,"received_bytes": 5242880,"live_bytes": 1048576,"memory_limit": 4194304,)"
+        R"("seconds_left": 120})");
+  state = {90, -1, 0, 0, 0, 0, 0, 0, 512, 0};
   CHECK(rt::progress_text(state) == "90 s, 0.0 GFLOP/s on rank 0, 512 bytes");
   CHECK(rt::duration_text(12'000) == "3 h 20 min");
   CHECK(rt::next_line(0) == 10);

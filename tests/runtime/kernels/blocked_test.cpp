@@ -1,4 +1,4 @@
-#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/blocked/blocked_reduction.h"
 
 #include <doctest/doctest.h>
 

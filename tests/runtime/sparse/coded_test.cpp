@@ -222,6 +222,41 @@ TEST_CASE("coded columns: weights of rows are added per value, and infinite ones
   }
 }
 
+namespace {
+
+/// True if a matrix with this share of nonzero elements and number of distinct values per column is coded.
+bool pays(Index rows, Index columns, unsigned values, double share, const CodedVisits& visits) {
+  std::mt19937_64 random(11);
+  std::vector<std::uint32_t> outer, last;
+  std::vector<Index> begins;
+  std::vector<double> elements;
+  for (Index i = 0; i < rows; ++i) {
+    outer.push_back(static_cast<std::uint32_t>(i));
+    begins.push_back(static_cast<Index>(elements.size()));
+    for (Index j = 0; j < columns; ++j) {
+      if (static_cast<double>(random() % 1000) >= 1000 * share) continue;
+      last.push_back(static_cast<std::uint32_t>(j));
+      elements.push_back(1.0 + static_cast<double>(random() % values));
+    }
+  }
+  const std::vector<Index> extents{rows, columns};
+  const Coder<double> coder({extents, outer, begins, last, elements}, Index{1} << 40);
+  REQUIRE(coder.head().bytes > 0);
+  return coder.pays(visits);
+}
+
+}  // namespace
+
+TEST_CASE("coded columns: codes are used where they are predicted to be faster") {
+  const CodedVisits nest{.nests = 2, .totals = 2, .weights = 2}, cell{.walks = 2, .counts = 2},
+      decoded{.walks = 2, .counts = 2, .decoded = 1};
+  CHECK(pays(8000, 29, 250, 0.72, nest));        // few columns, few zeros, as Airline78
+  CHECK_FALSE(pays(2000, 400, 250, 0.4, nest));  // a table of 400 columns for few rows, and zeros, as Mnist8m
+  CHECK(pays(2000, 400, 250, 0.4, cell));
+  CHECK(pays(8000, 100, 250, 0.05, cell));
+  CHECK_FALSE(pays(8000, 100, 250, 0.05, decoded));  // all zeros are decoded
+}
+
 TEST_CASE("coded columns: nothing is coded where it does not fit") {
   std::vector<std::uint32_t> outer, last;
   std::vector<Index> begins;

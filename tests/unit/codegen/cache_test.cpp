@@ -7,6 +7,7 @@
 
 #include "tests/unit/temporary_folder.h"
 #include "tools/build/compile.h"
+#include "tools/build/precompiled.h"
 
 using namespace tdsl::codegen;
 using namespace tdsl::codegen::testing;
@@ -83,12 +84,15 @@ TEST_CASE(
   const std::string kept = before == nullptr ? "" : before;
   REQUIRE(::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1) == 0);
   const auto compile = [&](const std::string& complaint) {
-    put_content(folder / "c++", "#!/bin/sh\ncase \"$*\" in *-Iprecompiled*) echo '" + complaint +
+    put_content(folder / "c++", "#!/bin/sh\ncase \"$*\" in *-I*/precompiled/*) echo '" + complaint +
                                     "'; exit 1 ;; esac\nwhile [ \"$1\" != -o ]; do shift; done\necho built >\"$2\"\n");
     REQUIRE(::chmod((folder / "c++").c_str(), 0700) == 0);
     Toolchain toolchain;
     toolchain.compiler = folder / "c++";
-    toolchain.precompiled_flags = {"-Iprecompiled"};
+    toolchain.precompiled = {folder / "precompiled"};
+    const std::string headers = toolchain.precompiled.front() + "/" + precompiled_key(toolchain) + "/runtime";
+    std::filesystem::create_directories(headers);
+    put_content(headers + "/emitted.h.gch", "");
     return compile_program(toolchain, {.source = "int main() {}", .name = "p", .use_cache = false});
   };
   CHECK(content_of(compile("p.cpp:1:1: internal compiler error: Segmentation fault").path) == "built\n");

@@ -135,7 +135,7 @@ TEST_CASE("codegen emit stored: points with computed positions are assembled") {
       "output \"s\" %11\n");
   check_contains(text, "rt::AssembledTile<double> K(t);");
   check_contains(text, "K.put({at0, at1}, x(i));");
-  check_contains(text, "K.finish<Combine::kSum>();");
+  check_contains(text, "K.finish(Combine::kSum);");
   check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=`\");");
   check_contains(text, ".stored_assembled()");
 }
@@ -331,7 +331,9 @@ TEST_CASE("codegen emit stored: operations over coded columns run once per disti
       "%10:f64 \"t\" = compute [] sum[i in 0..%0, j in 0..%1] (%3[i, j]) @0:6:1-6:2\n"
       "%11:f64[%1] \"u\" = compute [j in 0..%1] max[i in 0..%0] (%3[i, j]) where ne(%3[i, j], 0.0) @0:7:1-7:2\n"
       "output \"r\" %8\noutput \"s\" %9\noutput \"t\" %10\noutput \"u\" %11\n");
-  check_contains(text, "auto A = session.coded_input<double>(\"A\", {n, m}, 1, 1);");
+  check_contains_words(text,
+                       "auto A = session.coded_input<double>( \"A\", {n, m}, {.walks = 4, .nests = 0, .counts = 2, "
+                       ".totals = 1, .weights = 1, .decoded = 0}, 1, 1);");
   check_contains(text, "#include \"runtime/kernels/coded.h\"");
   check_contains_words(text,
                        "rt::row_totals<Combine::kSum>(A, range_i, double(0.0), [&](Index j, double a, double& total) { "
@@ -349,7 +351,7 @@ TEST_CASE("codegen emit stored: operators that share a walk run once per distinc
       "%10:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (%3[i, j]) @0:6:1-6:2\n"
       "output \"s\" %9\noutput \"r\" %10\n",
       true);
-  check_contains(text, "auto A = session.coded_input<double>(\"A\"");
+  check_contains_words(text, "{.walks = 1, .nests = 1, .counts = 0, .totals = 2, .weights = 1, .decoded = 0}");
   check_contains_words(text, "A.has_codes() ? rt::rows::Work::kCodes : rt::rows::Work::kLines");
   check_contains_words(text, "if (A.has_codes()) { rt::row_totals<Combine::kSum>(A, ");
   check_contains_words(text, "[&](Index i, double total) { u(i) = total; }); rt::weighted_values(A, ");

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "codegen/clang/format.h"
+#include "codegen/plugin/clang.h"
 #include "codegen/print/equal_functions.h"
 #include "codegen/print/names.h"
 #include "tests/unit/codegen/compiled.h"
@@ -65,17 +65,32 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
       "\"D\" %5\n");
   CHECK(contains(text, R"(  const auto x_values = [&](Index i, Index k) { return math::exp(A(i, k)); };
   const auto y_values = [&](Index j, Index k) { return B(k, j); };
-  const auto combine = [=](double total, double x, double y) { return scalar::least(total, x + y); };
-  const auto combine_numbers = [=](double total, double x, double y) { return scalar::min_number(total, x + y); };
-  rt::blocked_reduction<double>(t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, combine, D,
-      rt::simd_level(), combine_numbers);)"));
+  rt::blocked_reduction<double>(
+      t.labels[0], t.labels[1], std::array{t.labels[2]}, x_values, y_values, rt::joins::min_of_sums<double>, D);)"));
+  CHECK(contains(text, "#include \"runtime/kernels/blocked/joins.h\""));
+}
+
+TEST_CASE("codegen emit: functions of blocked reductions that the library has are named, others are written out") {
+  const auto emitted_sum = [](const std::string& way, const std::string& body) {
+    return emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] " + way + "[k in 0..%1] (" + body +
+                   ")\noutput \"D\" %5\n");
+  };
+  CHECK(contains(emitted_sum("sum", "abs(sub(%3[k, j], %2[i, k]))"), "rt::joins::sum_of_distances<double>"));
+  CHECK(contains(emitted_sum("min", "add(%3[k, j], %2[i, k])"), "rt::joins::min_of_sums<double>"));
+  CHECK(contains(emitted_sum("max", "min(%2[i, k], %3[k, j])"), "rt::joins::max_of_minima<double>"));
+  const std::string own = emitted_sum("min", "mul(%2[i, k], %3[k, j])");
+  CHECK_FALSE(contains(own, "rt::joins"));
+  CHECK(contains(own, R"(
+  const auto combine = [=](double total, double x, double y) { return scalar::least(total, x * y); };
+  const auto combine_numbers = [=](double total, double x, double y) { return scalar::min_number(total, x * y); };)"));
+  CHECK(contains(own, "rt::simd_level(), combine_numbers);"));
 }
 
 TEST_CASE("codegen emit: what may be nan without nan or inf in the operands keeps the function that looks for it") {
   const auto has_two = [](const std::string& body) {
-    return contains(emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" + body +
-                            ")\noutput \"D\" %5\n"),
-                    "combine_numbers");
+    const std::string text = emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" +
+                                     body + ")\noutput \"D\" %5\n");
+    return contains(text, "combine_numbers") || contains(text, "rt::joins::max_of_");
   };
   CHECK(has_two("abs(sub(%2[i, k], %3[k, j]))"));
   CHECK(has_two("mul(%2[i, k], %3[k, j])"));
@@ -88,7 +103,7 @@ TEST_CASE("codegen emit: sums of squares and products add without a rounding in 
     return emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (" + body +
                    ")\noutput \"D\" %5\n");
   };
-  CHECK(contains(text("pow(sub(%2[i, k], %3[k, j]), 2:i64)"), "return std::fma(x - y, x - y, total);"));
+  CHECK(contains(text("pow(sub(%2[i, k], %3[k, j]), 2:i64)"), "rt::joins::sum_of_squares<double>"));
   CHECK(contains(text("mul(max(%2[i, k], %3[k, j]), %3[k, j])"), "return std::fma(scalar::max(x, y), y, total);"));
 }
 

@@ -1,4 +1,4 @@
-#include "codegen/clang/header_reader.h"
+#include "codegen/plugin/clang.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -212,10 +212,13 @@ class StoredNestWriter {
     const int values = 1 + pick(4);
     for (int k = 0; k < values; ++k) value();
     if (pick(3) == 0) {
-      const bool line = pick(2) == 0;
-      add(line ? "[%0, %2]" : "[%0]",
-          line ? "[i in 0..%0, f in 0..%2] sum[j in 0..%1]" : "[i in 0..%0] sum[j in 0..%1]",
-          line ? "absent_mul(" + factor() + ", %8[f, j])" : "absent_mul(" + factor() + ", " + leaf() + ")");
+      switch (pick(3)) {
+        case 0:
+          add("[%0, %2]", "[i in 0..%0, f in 0..%2] sum[j in 0..%1]", "absent_mul(" + factor() + ", %8[f, j])");
+          break;
+        case 1: add("[%0, %1]", "[i in 0..%0, j in 0..%1] sum[k in 0..%1]", square_product()); break;
+        default: add("[%0]", "[i in 0..%0] sum[j in 0..%1]", "absent_mul(" + factor() + ", " + leaf() + ")");
+      }
       return text_ + fmt::format("output \"r\" %{}\n", next_ - 1);
     }
     std::vector<std::string> totals;
@@ -244,6 +247,13 @@ class StoredNestWriter {
     if (!rows_.empty() && pick(2) == 0) return element_of(rows_, "i");
     const std::array<std::string, 4> all = {"%5[i]", "%6[j]", "exp(%4[i, j])", "f64(j)"};
     return all[static_cast<std::size_t>(pick(4))];
+  }
+  /// An element's product with a matrix of m x m: columns of the result have the range of those that are visited, and
+  /// the name that these have in other Computes.
+  std::string square_product() {
+    std::string visited = factor();
+    for (std::size_t at = 0; (at = visited.find("i, j")) != std::string::npos;) visited[at + 3] = 'k';
+    return "absent_mul(" + visited + ", sub(%6[k], mul(%6[j], f64(k))))";
   }
   void value() {
     const std::string matrix = "[%0, compressed %1]", over = "[i in 0..%0, j in 0..%1]";

@@ -477,6 +477,36 @@ body {
                 text);
 }
 
+TEST_CASE("codegen nest: sums along lines have interiors, and no sides") {
+  nest::Nest n = nest::parse(R"(nest "k"
+%0:i64 "n" capture size
+%1:i64 "m" capture size
+%2:i64 "a" capture
+%3:f64[%0, %1] "x" operand 0
+%4:f64[%0] "s" result
+%5:f64 "total" local
+index "i" in 0..%0
+index "j" in 0..%1
+body {
+  for i over task {
+    start %5 from %4[i] fresh 0.0
+    lanes sum %5 along j over task {
+      yield add(select(ge(j, 1), %3[i, sub(j, 1)], 0.0), select(lt(j, %2), %3[i, j], 0.0))
+    }
+    %4[i] = %5
+  }
+}
+)");
+  nest::split_interiors(n);
+  CHECK(nest_lines(nest::verify(n)).empty());
+  const std::string text = nest::print(n);
+  CHECK_MESSAGE(text.find(R"(
+    lanes sum %5 along j over task inside %6 from 1 {
+      yield add(select(or(%6, ge(j, 1)), %3[i, sub(j, 1)], 0.0), select(lt(j, %2), %3[i, j], 0.0))
+)") != std::string::npos,
+                text);
+}
+
 TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside") {
   const auto check = [](const std::string& condition, const std::string& head, const std::string& becomes) {
     INFO(condition);

@@ -3,10 +3,12 @@
 #include <stdexcept>
 
 #include "runtime/plan/cost/machine.h"
+#include "runtime/plan/factorise.h"
 
 using tdsl::plan::Machine;
 using tdsl::plan::machine_text;
 using tdsl::plan::parse_machine;
+namespace plan = tdsl::plan;
 
 TEST_CASE("machine constants: written values are read back exactly") {
   Machine m;
@@ -58,4 +60,20 @@ TEST_CASE("machine constants: near ones are those between nodes unless they are 
   CHECK(parse_machine(machine_text(both)) == both);
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("near_latency = 0")), "line 1: `0` is not a positive number",
                        std::runtime_error);
+}
+
+TEST_CASE("factorise: tall QR is indirect where many rows pay for a second tree, or where it is forced") {
+  CHECK(plan::indirect_qr(plan::Factorise::kAuto, 4, 65160, 8, 64));
+  CHECK_FALSE(plan::indirect_qr(plan::Factorise::kAuto, 4, 5792, 90, 16));
+  CHECK_FALSE(plan::indirect_qr(plan::Factorise::kAuto, 64, 65160, 8, 64));
+  CHECK_FALSE(plan::indirect_qr(plan::Factorise::kDistributed, 4, 65160, 8, 64));
+  CHECK(plan::indirect_qr(plan::Factorise::kIndirect, 4, 47, 5, 2));
+}
+
+TEST_CASE("factorise: small operands stay on one rank unless a form is forced") {
+  CHECK_FALSE(plan::distributes(plan::Factorise::kAuto, 4, plan::kGatheredBytes));
+  CHECK(plan::distributes(plan::Factorise::kAuto, 4, plan::kGatheredBytes + 1));
+  CHECK_FALSE(plan::distributes(plan::Factorise::kAuto, 1, 100 * plan::kGatheredBytes));
+  CHECK_FALSE(plan::distributes(plan::Factorise::kLocal, 4, 100 * plan::kGatheredBytes));
+  CHECK(plan::distributes(plan::Factorise::kIndirect, 1, 1));
 }

@@ -174,6 +174,20 @@ TEST_CASE("lshs: products stay with their blocks, and one sum of every rank meet
   CHECK(plan.at.at(3).result == "home 0");
 }
 
+TEST_CASE("lshs: a sum of 60000 blocks is added by the ranks that have them") {
+  RegionWriter r({{'i', 60000}});
+  const Region region = r.finish({r.op("s", "", {{r.load("x", "i"), "i"}})});
+  Workflow workflow = workflow_of(region, tiled(4, {1}), {{4, 1}, 4});
+  const LshsLoads loads = schedule_lshs(region, {{4, 1}, 1}, workflow);
+  CHECK(std::accumulate(loads.scheduled.in.begin(), loads.scheduled.in.end(), 0.0) ==
+        4 * 8);  // the last two sums are transferred to the result
+  std::vector<Index> applies(4, 0);
+  for (const WorkflowTask& task : workflow.tasks) {
+    if (task.kind == TaskKind::kApply) ++applies[static_cast<std::size_t>(task.process)];
+  }
+  CHECK(applies == std::vector<Index>(4, 15000));
+}
+
 TEST_CASE("lshs: X'Y of large blocks is combined in pieces by all ranks") {
   RegionWriter r({{'i', 160000}, {'j', 256}, {'k', 256}});
   const TensorId X = r.load("X", "ij"), Y = r.load("Y", "ik");

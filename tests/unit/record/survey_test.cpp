@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
@@ -30,6 +32,10 @@ std::string weights(const Region& region) {
             (whole ? std::to_string(static_cast<Index>(op.weight)) : std::to_string(op.weight).substr(0, 5));
   }
   return text;
+}
+
+bool surveys(const Region& region, int site) {
+  return std::ranges::any_of(region.ops, [&](const plan::RegionOp& op) { return op.op.site == site; });
 }
 
 }  // namespace
@@ -203,12 +209,36 @@ TEST_CASE("survey: nested branches are all taken, in eight runs at most") {
       branch(0);
     });
   };
-  const Region three = nested(3);
-  for (const int site : {100, 101, 102, 103, 200, 201, 202}) {
-    CHECK(
-        std::any_of(three.ops.begin(), three.ops.end(), [&](const plan::RegionOp& op) { return op.op.site == site; }));
+  const Region seven = nested(7);
+  for (int d = 0; d < 7; ++d) {
+    CHECK(surveys(seven, 101 + d));
+    CHECK(surveys(seven, 200 + d));
   }
-  CHECK(nested(10).ops.back().run == kSurveyRuns - 1);
+  CHECK(seven.ops.back().run == kSurveyRuns - 1);  // one way per run that no earlier run took
+  CHECK(seven.whole);
+  const Region ten = nested(10);
+  CHECK(ten.ops.back().run == kSurveyRuns - 1);
+  CHECK(!ten.whole);
+  CHECK(ten.fence == "after 8 runs some branches were taken one way only");
+}
+
+TEST_CASE("survey: branches on both sides, in loops and with one site in two places are all taken") {
+  // As a kept record in a loop: a branch around elements in loops, whose places are found by two more.
+  const Region region = survey([](Recorder& recorder, Control& control) {
+    const auto at = [&](int site) { return [&recorder, site] { static_cast<void>(step(recorder, site)); }; };
+    const auto branch = [&](int site, const Control::Branch& then_branch, const Control::Branch& else_branch) {
+      return [&control, site, then_branch, else_branch] {
+        control.if_else(Known::kData, site, true, then_branch, else_branch);
+      };
+    };
+    const Control::Branch element = branch(4, at(21), branch(5, at(22), at(23)));
+    control.for_loop(Known::kStart, 0, 3, 1, [&](Index) {
+      branch(1, branch(2, at(20), branch(6, at(24), element)), branch(3, element, nullptr))();
+    });
+  });
+  for (const int site : {20, 21, 22, 23, 24}) CHECK(surveys(region, site));
+  CHECK(region.ops.back().run == 5);
+  CHECK(region.whole);
 }
 
 TEST_CASE("survey: a fence and a program's error end the region, and tensors named there stay live") {

@@ -430,6 +430,13 @@ exit "$code"
   CHECK(has(other.output, "is not the file that this job was submitted with"));
 }
 
+TEST_CASE("a profile names the MPI library") {
+  Site site = parse_site(std::string(kProfile) + "mpi_family = mpich\n", "s");
+  CHECK(site.mpi_family == "mpich");
+  CHECK(parse_site(site_text(site), "again").mpi_family == "mpich");
+  CHECK(has(error_of([] { (void)parse_site("mpi_family = a b\n", "s"); }), "without blanks"));
+}
+
 TEST_CASE("scripts of mpirun, of arrays and with checkpoints pass shellcheck") {
   Site site = profile();
   site.setup.clear();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tests/unit/temporary_folder.h"
-#include "tools/tdslc/rank_signs.h"
+#include "tools/tdslc/setup/rank_signs.h"
 
 namespace tdsl {
 

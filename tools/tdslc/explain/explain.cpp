@@ -19,6 +19,7 @@
 #include "tools/build/output_file.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/explain/plan_output.h"
+#include "tools/tdslc/explain/rank_range.h"
 #include "tools/tdslc/explain/relations_plan.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/streams.h"
@@ -309,6 +310,16 @@ std::string workflow_text(const CommandLine& line, const codegen::OperationProgr
   } catch (const plan::NoPlan& none) { throw UsageError(none.what()); }
 }
 
+/// Prints the answer, or writes it to the file of -o. Returns the exit code.
+int show(const CommandLine& line, const std::string& text) {
+  if (line.output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    codegen::write_text(line.output, text);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int explain(const CommandLine& line) {
@@ -321,6 +332,7 @@ int explain(const CommandLine& line) {
   rt::RunFiles run_files = kept_files(front);
   if (!line.output.empty()) run_files.write_text("-o", line.output);
   run_files.add(options);
+  if (line.last_ranks) return show(line, rank_range_text(line, front, operations, options));
   const ReportRequest request = request_of(line, front, operations, options);
   if (!line.stage.empty()) {
     // A stage without operations prints nothing: explain why, as the plan does.
@@ -336,12 +348,7 @@ int explain(const CommandLine& line) {
                            : line.stage == "rules"    ? rules_text(operations, request)
                            : line.stage == "kernels"  ? kernels_text(operations, request)
                                                       : answer_of(line, front, operations, request, files);
-  if (line.output.empty()) {
-    fmt::print("{}", text);
-    return 0;
-  }
-  codegen::write_text(line.output, text);
-  return 0;
+  return show(line, text);
 }
 
 }  // namespace tdsl::tools

@@ -384,7 +384,7 @@ PlanReport make_report(const codegen::OperationProgram& program, const ReportReq
     report.memory_limit = request.inputs.memory;
     report.memory_text = request.memory_text;
     report.memory = misfit.need;
-    if (request.why.empty()) report.enough_ranks = enough_ranks(program, request, misfit.need);
+    if (request.why.empty() && request.suggest_ranks) report.enough_ranks = enough_ranks(program, request, misfit.need);
     for (ReportRequest more = request; true;) {
       more.inputs.memory = report.memory.bytes;
       more.plan.compare = false;

@@ -88,8 +88,9 @@ struct ReportRequest {
   bool time_plan = false;
   bool paper_costs = false;
   codegen::WalkRequest walk;
-  bool saves = false;  ///< the run would save or resume from checkpoints
-  bool spill = true;   ///< tensors may be stored on disk or in their files
+  bool saves = false;         ///< the run would save or resume from checkpoints
+  bool spill = true;          ///< tensors may be stored on disk or in their files
+  bool suggest_ranks = true;  ///< if the program does not fit: look for a sufficient number of ranks
   std::function<bool(const std::string& input)>
       in_file;                       ///< true if any box of the input's file can be read at any time
   std::vector<std::int64_t> ranks;   ///< ranks whose totals are requested

@@ -183,6 +183,7 @@ class ScriptWriter {
     }
     for (const std::string& setup : r_.site.setup) text_ += setup + "\n";
     if (!r_.site.machine.empty()) text_ += "export TDSL_MACHINE=" + shell_quoted(r_.site.machine) + "\n";
+    if (!r_.site.mpi_family.empty()) text_ += "export TDSL_MPI=" + shell_quoted(r_.site.mpi_family) + "\n";
     if (r_.site.launcher == JobLauncher::kSrun) {
       text_ += "export SRUN_CPUS_PER_TASK=\"$SLURM_CPUS_PER_TASK\"  # Slurm 22.05 and later does not pass it on\n";
       if (r_.site.mpi.starts_with("pmix"))

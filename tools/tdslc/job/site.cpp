@@ -43,6 +43,7 @@ class SiteReader {
         {"account", [](SiteReader& r) { r.site_.account = r.plain(); }},
         {"launcher", [](SiteReader& r) { r.site_.launcher = r.launcher(); }},
         {"mpi", [](SiteReader& r) { r.site_.mpi = r.plain(); }},
+        {"mpi_family", [](SiteReader& r) { r.site_.mpi_family = r.plain(); }},
         {"nodes", [](SiteReader& r) { r.site_.nodes = r.count(); }},
         {"cores", [](SiteReader& r) { r.site_.cores = r.count(); }},
         {"sockets", [](SiteReader& r) { r.site_.sockets = r.count(); }},
@@ -241,6 +242,9 @@ std::string site_text(const Site& site) {
   line("account", site.account, "empty: the user's default one");
   line("launcher", launcher_name(site.launcher), "srun, or Open MPI's mpirun");
   line("mpi", site.mpi, "srun's plugin (srun --mpi=list)");
+  line("mpi_family", site.mpi_family,
+       "MPI library (`tdslc mpi`); empty: the launcher's; in lib/tdsl/site.conf of the installation also for other "
+       "programs whose launcher does not tell");
   line("nodes", fmt::format("{}", site.nodes), "that a job can have");
   line("cores", fmt::format("{}", site.cores), "of a node");
   line("sockets", fmt::format("{}", site.sockets), "of a node; each has a rank");

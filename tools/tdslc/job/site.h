@@ -16,6 +16,7 @@ struct Site {
   std::string account;
   JobLauncher launcher = JobLauncher::kSrun;
   std::string mpi = "pmix";   ///< srun plugin
+  std::string mpi_family;     ///< read by programs (runtime/engine/mpi/mpi_choice.h)
   std::int64_t nodes = 0;     ///< maximum per job
   std::int64_t cores = 0;     ///< per node, without hardware threads
   std::int64_t sockets = 1;   ///< per node

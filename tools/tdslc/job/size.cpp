@@ -56,9 +56,7 @@ std::int64_t limit_of_rank(const Site& site, const JobWishes& wishes, const JobS
                            shape.ranks_per_node,
                            binary_bytes(static_cast<double>(shape.ranks_per_node * kProcessBytes))));
   }
-  const double bytes =
-      (node / static_cast<double>(shape.ranks_per_node) - static_cast<double>(kProcessBytes)) / kMemoryMargin;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes));
+  return blocks_of_rank(node, shape.ranks_per_node);
 }
 
 /// Searches for the number of nodes.
@@ -266,6 +264,12 @@ JobEstimate greater_of(const JobEstimate& a, const JobEstimate& b) {
   if (!other.unknown.empty() && (both.unknown.empty() || (both.counts && !other.counts)))
     both.unknown = other.unknown, both.counts = other.counts;
   return both;
+}
+
+std::int64_t blocks_of_rank(double node_bytes, std::int64_t ranks_per_node) {
+  const double bytes =
+      (node_bytes / static_cast<double>(ranks_per_node) - static_cast<double>(kProcessBytes)) / kMemoryMargin;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes));
 }
 
 JobSize size_job(const Site& site, const JobWishes& wishes, const JobEstimator& estimate) {

@@ -88,6 +88,9 @@ inline constexpr double kFaster = 0.8, kSlower = 1.5;
 inline constexpr double kTimeMargin = 2;
 inline constexpr std::int64_t kLeastSeconds = 300;
 
+/// Bytes of blocks available to a rank, if `node_bytes` of a node's memory are shared by this many; at least 1.
+[[nodiscard]] std::int64_t blocks_of_rank(double node_bytes, std::int64_t ranks_per_node);
+
 /// Nodes, ranks, memory and time of a job: the fewest nodes on which the program fits, unless fixed by the user. Calls
 /// `estimate` for several shapes, first without a limit. Throws rt::RunError (usage) if the site is too small, no size
 /// fits, or the time is unknown.

@@ -14,6 +14,14 @@ def _dot(call):
         return call.translator.operator(ast.Mult, a, b, call.node)
     if b.rank > 2:
         call.refuse("import-rank", "np.dot of more than two dimensions: np.matmul")
+    return _matrix_product(call, a, b)
+
+
+def _matrix_product(call, a, b):
+    """The product of two arguments: within loops a sum over elements, as for `@`."""
+    sides = call.given["a"], call.given["b"]
+    if all(isinstance(side, ast.AST) for side in sides):
+        return call.translator.matrix_product(a, b, ast.copy_location(ast.BinOp(sides[0], ast.MatMult(), sides[1]), call.node))
     return product(a, b, call.node)
 
 
@@ -22,7 +30,7 @@ def _inner(call):
     a, b = call.value("a"), call.value("b")
     if a.rank != 1 or b.rank != 1:
         call.refuse("import-rank", f"np.{call.name} of matrices")
-    return product(a, b, call.node)
+    return _matrix_product(call, a, b)
 
 
 @numpy("outer", "a b")
@@ -73,6 +81,14 @@ def _solve(call):
     return Value(f"solve({a.code}, {b.code})", type_, b.shape)
 
 
+@numpy("linalg.lstsq", "a b rcond=")
+def _lstsq(call):
+    """The solution; residuals, rank and singular values have no value."""
+    a, b, type_ = unified(floating(call.value("a")), floating(call.value("b")))
+    solution = Value(f"lstsq({a.code}, {b.code})", type_, a.shape[1:] + b.shape[1:])
+    return Value("", "tuple", items=[solution, *[Value("", "none")] * 3])
+
+
 @numpy("einsum", "subscripts *rest")
 def _einsum(call):
     text = call.literal("subscripts")
@@ -98,6 +114,22 @@ def _cov(call):
     name = call.let("centered", f"{value.at(SUM)} - mean({value.code}, axis=1, keepdims=true)")
     count = f"f64({(value.shape[1] - Extent(1)).code()})"
     return Value(f"{name} @ {name}' / {count}", "f64", value.shape[:1] * 2, PRODUCT)
+
+
+@numpy("corrcoef", "m other=")
+def _corrcoef(call):
+    value = floating(call.value("m"))
+    if call.has("other"):
+        other = floating(call.value("other"))
+        if value.rank != 1 or other.rank != 1:
+            call.refuse("import-rank", "np.corrcoef of two matrices")
+        value = Value(call.let("rows", f"[{value.code}, {other.code}]"), "f64", (Extent(2), *value.shape))
+    if value.rank != 2:
+        call.refuse("import-rank", "np.corrcoef of one vector")
+    centered = call.let("centered", f"{value.at(SUM)} - mean({value.code}, axis=1, keepdims=true)")
+    product_ = call.let("products", f"{centered} @ {centered}'")
+    scale = call.let("scale", f"sqrt(diag({product_}))")
+    return Value(f"{product_} / outer({scale}, {scale})", "f64", value.shape[:1] * 2, PRODUCT)
 
 
 @numpy("histogram", "a bins= range= weights=")

@@ -2,22 +2,16 @@
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from ..toolchain import compiler
 from . import examples, survey, verification
 from .errors import TranslationError, UsageError
+from .options import DESCRIPTION, EPILOG, add_options
 from .source import Script
 from .translate import Translator
-
-_EPILOG = """Example arguments give types and dimensions. With two examples of different sizes only extents that are equal in both are one dimension.
-Exit codes: 0 verified (or written with --verify no), 1 not translated or different, 2 usage, 4 no Python or NumPy.
-
-  tdslc import heat.py::smooth --call 'smooth(np.random.rand(50, 40), 6)' --call 'smooth(np.random.rand(31, 47), 5)'
-  tdslc import heat.py::smooth --shapes 'A=f64[n,m], steps=int' -o heat.tdsl
-  tdslc import --list heat.py"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -26,26 +20,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parsed(arguments):
-    parser = _Parser(prog="tdslc import", description="Translate a NumPy function to a TDSL program and compare both.", epilog=_EPILOG,
-                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("function", metavar="FILE.py::FUNCTION", help="the function; with --list the file alone")
-    parser.add_argument("--call", action="append", default=[], metavar="EXPR", help="an example call; twice with different sizes is best")
-    parser.add_argument("--args", metavar="MODULE:FUNCTION", help="a function that returns the arguments; with a parameter it is called with 0 and 1")
-    parser.add_argument("--shapes", metavar="TEXT", help="'A=f64[n,m], x=f64[m], steps=int': two examples with random elements")
-    parser.add_argument("-o", "--output", metavar="F.tdsl", help="the program (default: FUNCTION.tdsl; - is standard output)")
-    parser.add_argument("--verify", choices=("eval", "run", "no"), default="eval", help="compare with NumPy by the evaluator, by an executable, or not")
-    parser.add_argument("--rtol", type=float, metavar="X", help="largest difference relative to the largest element (default: 1e-9; 1e-4 for f32)")
-    parser.add_argument("--list", action="store_true", help="rate every function of the file")
-    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    parser = _Parser(prog="tdslc import", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
     return parser.parse_args(arguments)
-
-
-def compiler():
-    """The tdslc that runs this, that of the same prefix, or that in PATH."""
-    if os.environ.get("TDSLC"):
-        return os.environ["TDSLC"]
-    prefix = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 5, "bin", "tdslc"))
-    return prefix if os.access(prefix, os.X_OK) else shutil.which("tdslc") or "tdslc"
 
 
 def example_arguments(script, name, options):
@@ -72,7 +49,7 @@ def version_of(tdslc):
 
 def listed(options):
     script = Script(options.function)
-    rated = {name: survey.places(script, function) for name, function in script.functions.items()}
+    rated = {name: survey.places(script, function) for name, function in script.functions.items()} | survey.methods(script)
     if options.json:
         print(json.dumps({name: [place.record(script.path) for place in places] for name, places in rated.items()}, indent=2))
         return 0
@@ -129,27 +106,34 @@ def imported(options):
     given = example_arguments(script, function, options)
     output = options.output or function + ".tdsl"
     report = Report(script, function, output)
+    tdslc = compiler()
     try:
-        translation = Translator(script, function, given).translate()
+        literal = Translator(script, function, given).translate()
+        plain = options.literal or options.verify == "no"
+        shorter = literal if plain else Translator(script, function, given, idioms=True).translate()
     except TranslationError as error:
         report.record["errors"] = [place.record(path) for place in error.places]
-        print(json.dumps(report.record, indent=2) if options.json else str(error), file=sys.stdout if options.json else sys.stderr)
+        print(json.dumps(report.record, indent=2) if options.json else error.text(), file=sys.stdout if options.json else sys.stderr)
         return 1
-    tdslc = compiler()
-    text = verification.laid_out(tdslc, program_text(script, function, translation, version_of(tdslc)))
-    report.record["notes"] = translation.notes
-    report.record["assumed"] = translation.assumed if len(given) == 1 else []
-    report.record["lines"] = sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.splitlines())
+    version = version_of(tdslc)
+    report.record["assumed"] = literal.assumed if len(given) == 1 else []
+    failure = None
+    for translation in [shorter, literal] if shorter.text != literal.text else [literal]:
+        text = verification.laid_out(tdslc, program_text(script, function, translation, version))
+        report.record["notes"] = translation.notes
+        report.record["lines"] = sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.splitlines())
+        try:
+            if options.verify != "no":
+                verify(report.record, translation, script, function, given, tdslc, text, options)
+            failure = None
+            break
+        except verification.Different as error:
+            failure = str(error)
     if options.json and output == "-":
         report.record["text"] = text
     else:
         written(output, text, script)
-    try:
-        if options.verify != "no":
-            verify(report.record, translation, script, function, given, tdslc, text, options)
-    except verification.Different as error:
-        return report.fail(str(error), options.json)
-    return report.done(options)
+    return report.done(options) if failure is None else report.fail(failure, options.json)
 
 
 def verify(record, translation, script, function, given, tdslc, text, options):

@@ -1,4 +1,7 @@
 """What goes wrong in a translation."""
+from ..errors import TranslationError
+
+__all__ = ["Place", "Restart", "Skip", "TranslationError", "UsageError"]
 
 
 class Place(Exception):
@@ -16,15 +19,6 @@ class Place(Exception):
 
     def record(self, file):
         return {"file": file, "line": self.line, "column": self.column, "id": self.id, "message": self.reason}
-
-
-class TranslationError(Exception):
-    """A function that is not translated: all places found, in the order of the file."""
-
-    def __init__(self, file, places):
-        self.file = file
-        self.places = sorted(places, key=lambda place: (place.line, place.column, place.id))
-        super().__init__("\n".join(place.text(file) for place in self.places))
 
 
 class UsageError(Exception):

@@ -40,6 +40,9 @@ class Expressions:
         if node.id in self.poisoned:
             raise Skip
         value = self.look(node.id, node)
+        own = self.own_function(node) if value is None else None
+        if own is not None:
+            return Value("", "function", known=own)
         if value is not None:
             return value
         if node.id in self.frame.stored:
@@ -128,8 +131,8 @@ class Expressions:
     def require_plain(value, node):
         if value.items is not None:
             raise Place(node, "import-tuple", "a tuple as an operand")
-        if value.type == "none":
-            raise Place(node, "import-expression", "None as an operand")
+        if value.type in ("none", "function"):
+            raise Place(node, "import-expression", f"{'None' if value.type == 'none' else 'a function'} as an operand")
         if value.mask is not None:
             raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
         return value
@@ -149,7 +152,15 @@ class Expressions:
             mask = left.mask or right.mask  # x[c] + y[c], 2 * x[c]: still a selection under c
             left, right = dataclasses.replace(left, mask=None), dataclasses.replace(right, mask=None)
             return dataclasses.replace(self.operator(type(node.op), left, right, node), mask=mask)
+        if isinstance(node.op, ast.MatMult):
+            return self.matrix_product(self.require_plain(left, node.left), self.require_plain(right, node.right), node)
         return self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
+
+    def matrix_product(self, left, right, node):
+        """`left @ right`, the operands of `node`."""
+        value = names.product(left, right, node)
+        summed = self.summed_product(node) if self.idioms and not value.rank and value.type in ("f64", "f32", "i64") else None
+        return value if summed is None else dataclasses.replace(value, code=summed, level=POSTFIX)
 
     def operator(self, op, a, b, node):
         if op is ast.MatMult:
@@ -263,7 +274,9 @@ class Expressions:
         return Value(f"if {test.code} then {a.code} else {b.code}", type_, shape, CONDITION, storage=a.storage | b.storage)
 
     def _subscript(self, node):
-        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) in ("mgrid", "ogrid", "r_", "c_"):
+        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) == "mgrid":
+            return names.mesh_of_slices(self, node)
+        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) in ("ogrid", "r_", "c_"):
             raise Place(node, "import-name", f"np.{self.global_name(node.value)} is not translated")
         return self.subscript(node)
 
@@ -297,8 +310,9 @@ class Expressions:
             if keyword.arg is None:
                 raise Place(node, "import-call", "arguments with **")
         function = node.func
-        if isinstance(function, ast.Name) and not self.is_local(function.id) and function.id in self.script.functions:
-            return self.inlined(self.script.functions[function.id], node)
+        own = self.own_function(function)
+        if own is not None:
+            return self.inlined(*own, node)
         name = self.global_name(function)
         if name is None and isinstance(function, ast.Name) and not self.is_local(function.id) and function.id in names.PYTHON:
             return self.call_of(names.PYTHON[function.id], node, None, function.id)

@@ -25,10 +25,12 @@ class Binding:
 
 
 class Frame:
-    """An inlined call: its blocks from the outermost in, and the names of blocks that have ended."""
+    """A call that is put in place: its blocks from the outermost in, and the names of blocks that have ended."""
 
-    def __init__(self, function, functions, key, bindings):
+    def __init__(self, function, functions, key, bindings, outer=None):
         self.function = function
+        self.outer = outer  # the frame of the function that this one is defined in
+        self.inner = {}  # functions that are defined in this one
         self.key = key
         self.blocks = [bindings]
         self.closed = {}
@@ -62,11 +64,12 @@ class Scopes:
         self.storages += 1
         return frozenset([self.storages])
 
-    def binding(self, name):
-        for block in reversed(self.frame.blocks):
+    def binding(self, name, frame=None):
+        frame = frame or self.frame
+        for block in reversed(frame.blocks):
             if name in block:
                 return block[name]
-        return None
+        return self.binding(name, frame.outer) if frame.outer is not None and name not in frame.stored else None
 
     def is_local(self, name):
         return self.frames and (self.binding(name) is not None or name in self.frame.closed or name in self.frame.stored)
@@ -100,7 +103,7 @@ class Scopes:
 
     def bind(self, name, value, node):
         """The assignment `name = value`."""
-        if value.mask is not None or value.items is not None or value.type == "none":
+        if value.mask is not None or value.items is not None or value.type in ("none", "function"):
             self.frame.blocks[-1][name] = Binding(None, self.lasting(name, value))
             return
         wanted = self.widened.get((self.frame.key, name), value.type)

@@ -99,6 +99,12 @@ class Script:
         return None
 
 
+def counted_loop(node):
+    """`for i in range(…)` without `else`."""
+    counted = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range"
+    return counted and isinstance(node.target, ast.Name) and not node.orelse
+
+
 def parameters(function):
     """The names of a function's parameters. Only plain ones and keyword-only ones are translated."""
     return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]

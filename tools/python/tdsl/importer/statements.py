@@ -1,12 +1,11 @@
-"""Statements, and calls of the script's own functions, which are put in place."""
+"""Statements."""
 import ast
 import dataclasses
 import re
 
 from .errors import Place, Skip
 from .extents import Extent
-from .scopes import Binding, Frame
-from .source import defaults, parameters
+from .scopes import Binding
 from .values import POSTFIX, SUM, Value, broadcast, text_of
 
 
@@ -21,8 +20,7 @@ class Statements:
         self.indent += 1
         for line in head:
             self.emit(line)
-        for statement in body:
-            self.statement(statement)
+        self.arranged(body)
         self.indent -= 1
         self.used -= set(self.local_names.pop())
         for name, binding in frame.blocks.pop().items():
@@ -152,6 +150,9 @@ class Statements:
         if isinstance(target, ast.Subscript):
             return self.store(target, value, node)
         if isinstance(target, (ast.Tuple, ast.List)):
+            if value.items is not None and isinstance(target.elts[-1], ast.Starred) and getattr(target.elts[-1].value, "id", "") == "_":
+                target = ast.copy_location(ast.Tuple(target.elts[:-1], ast.Store()), target)  # `a, *_ = …`
+                value = dataclasses.replace(value, items=value.items[:len(target.elts)])
             if value.items is None or len(value.items) != len(target.elts):
                 raise Place(node, "import-tuple", "unpacking of something other than a tuple of as many values")
             return self.assign_items(target, value.items, node)
@@ -180,14 +181,20 @@ class Statements:
         if node.orelse:
             raise Place(node, "import-statement", "for … else")
         iterated, target = node.iter, node.target
-        if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "enumerate" and not self.is_local("enumerate"):
+        if self.is_python(iterated, "enumerate"):
             return self.enumerated(node)
+        if self.is_python(iterated, "zip"):
+            return self.loop(node, *self.zipped(target, iterated, self.fresh("at")))
         if not isinstance(target, ast.Name):
             raise Place(target, "import-statement", "several loop variables")
-        if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range" and not self.is_local("range"):
+        if self.is_python(iterated, "range"):
             self.loop(node, *self.counted(target.id, iterated), [])
         else:
             self.loop(node, *self.rows(target.id, iterated, self.fresh("at")))
+
+    def is_python(self, node, name):
+        """A call of Python's own function of this name."""
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and not self.is_local(name)
 
     def loop(self, node, opening, bindings, head):
         """The loop `for opening`, with the lines of `head` first in its body. Its variables are copied to those that are read behind it."""
@@ -207,15 +214,39 @@ class Statements:
     def enumerated(self, node):
         """`for i, x in enumerate(array)`."""
         call, target = node.iter, node.target
-        if len(call.args) != 1 or call.keywords:
-            raise Place(call, "import-option", "enumerate that does not begin at 0")
-        if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not all(isinstance(part, ast.Name) for part in target.elts):
+        start = call.args[1] if len(call.args) == 2 else next((k.value for k in call.keywords if k.arg == "start"), None)
+        if not call.args:
+            raise Place(call, "import-call", "enumerate of nothing")
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not isinstance(target.elts[0], ast.Name):
             raise Place(target, "import-statement", "several loop variables")
-        counter, name = (part.id for part in target.elts)
-        variable = self.fresh("at" if counter == "_" else counter)
-        opening, bindings, head = self.rows(name, call.args[0], variable)
-        bindings[counter] = Binding(variable, Value(variable, "i64", size=Extent.of(variable), natural=True), fixed=True)
+        counter, part = target.elts[0].id, target.elts[1]
+        variable = self.fresh("at" if counter == "_" or start is not None else counter)
+        if self.is_python(call.args[0], "zip"):
+            opening, bindings, head = self.zipped(part, call.args[0], variable)
+        elif isinstance(part, ast.Name):
+            opening, bindings, head = self.rows(part.id, call.args[0], variable)
+        else:
+            raise Place(part, "import-statement", "several loop variables")
+        value = Value(variable, "i64", size=Extent.of(variable), natural=True)
+        if start is not None:
+            name = self.fresh(counter)
+            head = [f"let {name} = {variable} + {self.plain(start).at(SUM + 1)};", *head]
+            value = Value(name, "i64", size=Extent.of(name))
+        bindings[counter] = Binding(value.code, value, fixed=True)
         self.loop(node, opening, bindings, head)
+
+    def zipped(self, target, call, place):
+        """`a, b` of `zip(x, y)`: rows of several arrays, as many as the shortest has."""
+        names = [part.id for part in target.elts if isinstance(part, ast.Name)] if isinstance(target, (ast.Tuple, ast.List)) else []
+        if call.keywords or not call.args or len(names) != len(call.args) or len(names) != len(target.elts):
+            raise Place(target, "import-statement", "zip into something other than a name for each array")
+        parts = [self.rows(name, argument, place) for name, argument in zip(names, call.args)]
+        lengths = list(dict.fromkeys(opening.split("..", 1)[1] for opening, _, _ in parts))
+        length = lengths[0]
+        for other in lengths[1:]:
+            length = f"min({length}, {other})"
+        bindings = {name: binding for _, part, _ in parts for name, binding in part.items()}
+        return f"{place} in 0..{length}", bindings, [line for _, _, head in parts for line in head]
 
     def counted(self, name, call):
         """`range(...)`."""
@@ -230,7 +261,8 @@ class Statements:
         down = step and not values[2].natural
         variable = self.fresh("step" if name == "_" else name)
         natural = high.natural if down else low.natural
-        value = Value(variable, "i64", size=Extent.of(variable), natural=natural or bool(down and _reaches_zero(high)))
+        value = Value(variable, "i64", size=Extent.of(variable), natural=natural or bool(down and _reaches_zero(high)),
+                      positive=_above_zero(high, 1) if down else _above_zero(low))
         return f"{variable} in {low.at(SUM)}..{high.at(SUM)}{step}", {name: Binding(variable, value, fixed=True)}
 
     def rows(self, target, iterated, place):
@@ -265,9 +297,7 @@ class Statements:
     def _if_statement(self, node):
         test = self.truth(self.expression(node.test), node.test)
         if test.known is not None:
-            for statement in node.body if test.known else node.orelse:
-                self.statement(statement)
-            return
+            return self.arranged(node.body if test.known else node.orelse)
         opening, before = (node.lineno, node.col_offset), self.snapshot()
         self.emit(f"if {test.code} {{")
         self.block(node.body, opening)
@@ -279,106 +309,17 @@ class Statements:
             self.merge(before)
         self.emit("}")
 
-    # Functions
 
-    def body(self, function):
-        """The statements of a function; its result."""
-        for position, statement in enumerate(function.body):
-            if isinstance(statement, ast.Return):
-                return self.result(statement)
-            if isinstance(statement, ast.If) and _returns(statement.body):
-                rest = statement.orelse or function.body[position + 1:]
-                if len(statement.body) == 1 and len(rest) == 1 and isinstance(rest[0], ast.Return) and statement.body[0].value and rest[0].value:
-                    self.comment(statement)
-                    chosen = ast.copy_location(ast.IfExp(statement.test, statement.body[0].value, rest[0].value), statement)
-                    return self.result(ast.copy_location(ast.Return(chosen), statement))
-                raise Place(statement, "import-return", "a return that is not the last statement")
-            self.statement(statement)
-        return None
-
-    def result(self, statement):
-        if statement.value is None:
-            return None
-        self.comment(statement)
-        self.direct = statement.value
-        return self.expression(statement.value)
-
-    def _return_statement(self, node):
-        raise Place(node, "import-return", "a return that is not the last statement")
-
-    def inlined(self, function, node):
-        """A call of a function of the script: its body with new names; arrays are passed by reference."""
-        refuse_parameters(function)
-        if any(frame.function is function for frame in self.frames):
-            raise Place(node, "import-call", f"`{function.name}` calls itself")
-        names = parameters(function)
-        if len(node.args) > len(names):
-            raise Place(node, "import-call", f"`{function.name}` takes {len(names)} arguments")
-        given = dict(zip(names, node.args))
-        given.update({keyword.arg: keyword.value for keyword in node.keywords})
-        for name, default in defaults(function).items():
-            given.setdefault(name, default)
-        wrong = [name for name in (*names, *given) if (name in given) != (name in names)]
-        if wrong:
-            raise Place(node, "import-call", f"`{function.name}`: the argument `{wrong[0]}`")
-        frame = Frame(function, self.script.functions, (*self.frame.key, node.lineno, node.col_offset), {})
-        changed = frame.changed & set(names)
-        if changed and self.direct is not node and any(self.expression(given[name]).rank for name in sorted(changed)):
-            raise Place(node, "import-call", f"`{function.name}` changes its arguments: call it in a statement of its own")
-        bindings = {name: self.parameter(name, self.expression(given[name]), given[name], frame) for name in names}
-        frame.blocks = [bindings]
-        depths = [(stack, len(stack)) for stack in (self.frames, self.local_names, self.loop_variables)]
-        indent = self.indent
-        self.frames.append(frame)
-        try:
-            result = self.body(function)
-        except (Skip, Place):
-            self.indent = indent
-            for stack, depth in depths:
-                del stack[depth:]
-            raise
-        self.frames.pop()
-        return Value("", "none") if result is None else result
-
-    def parameter(self, name, value, node, frame):
-        if value.items is not None or value.type == "none" or value.literal and name not in frame.stored:
-            return Binding(None, value)
-        self.require_plain(value, node)
-        if name in frame.changed and value.rank:
-            binding = self.binding(node.id) if isinstance(node, ast.Name) else None
-            if binding is None or binding.target is None:
-                raise Place(node, "import-view", f"a part of an array is passed to be changed as `{name}`")
-            if binding.fixed:
-                raise Place(node, "import-target", f"`{node.id}` is changed by a call, but is not a variable of its own")
-            return Binding(binding.target, binding.value, borrowed=True)
-        again = name in frame.stored
-        if value.code.isidentifier() and not again:
-            return Binding(value.code, value, fixed=True)
-        target = self.fresh(name)
-        self.local_names[-1].append(target)
-        self.emit(f"{'var' if again else 'let'} {target} = {value.code};")
-        storage = (value.storage or self.new_storage()) if value.rank else frozenset()
-        return Binding(target, dataclasses.replace(value, code=target, level=POSTFIX, literal=False, storage=storage, size=None if again else value.size),
-                       fixed=not again)
-
-
-def refuse_parameters(function):
-    if function.args.vararg or function.args.kwarg:
-        raise Place(function, "import-call", f"`{function.name}` has *args or **kwargs")
-    if function.decorator_list and not all(isinstance(d, (ast.Name, ast.Attribute, ast.Call)) for d in function.decorator_list):
-        raise Place(function, "import-call", f"`{function.name}` has a decorator")
+def _above_zero(bound, distance=0):
+    return bound.size is not None and bound.size.constant is not None and bound.size.constant + distance > 0
 
 
 def _reaches_zero(high):
     return high.size is not None and high.size.constant is not None and high.size.constant >= -1
 
 
-def _returns(body):
-    return any(isinstance(inner, ast.Return) for statement in body for inner in ast.walk(statement))
-
-
 def _word(node):
-    words = {"FunctionDef": "a function in a function", "ClassDef": "class", "ImportFrom": "import", "AsyncFor": "async", "AugAssign": "assignment"}
+    words = {"ClassDef": "class", "ImportFrom": "import", "AsyncFor": "async", "AugAssign": "assignment"}
     return words.get(type(node).__name__, type(node).__name__.lower())
 
 

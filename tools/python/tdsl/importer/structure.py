@@ -3,6 +3,7 @@ import ast
 import dataclasses
 
 from .arguments import entry
+from .errors import Place
 from .extents import Extent
 from .table import METHODS, numpy, reshaped, transposed
 from .values import POSTFIX, Value, broadcast, cast, floating, text_of, unified
@@ -61,9 +62,10 @@ def _arange(call):
     length = high - low
     if len(extents) == 3:
         step = extents[2].constant
-        if step is None or step < 1:
-            call.refuse("import-step", "np.arange with a step that is not a number above 0")
-        length = (length + Extent(step - 1)).divide(Extent(step)) if step > 1 else length
+        if not step:
+            call.refuse("import-step", "np.arange with a step that is computed or 0")
+        length, size = (length, step) if step > 0 else (low - high, -step)
+        length = (length + Extent(size - 1)).divide(Extent(size)) if size > 1 else length
     code = f"iota({', '.join(extent.code() for extent in extents)})"
     return cast(Value(code, "i64", (length,)), call.type("i64"))
 
@@ -218,15 +220,17 @@ def _triangle(call):
     return Value(name, value.type, value.shape)
 
 
-@numpy("concatenate hstack vstack", "arrays axis=")
+@numpy("concatenate hstack vstack column_stack", "arrays axis=")
 def _concatenate(call):
     node = call.given["arrays"]
     if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
         call.refuse("import-call", f"np.{call.name} of something other than a list of arrays", node)
-    values = [call.translator.plain(element) for element in node.elts]
+    values = [_listed(call, e) if isinstance(e, (ast.List, ast.Tuple)) else call.translator.plain(e) for e in node.elts]
+    if call.name == "column_stack":
+        values = [reshaped(v, (v.shape[0], Extent(1)), node) if v.rank == 1 else v for v in values]
     if call.name == "vstack":
         values = [reshaped(v, (Extent(1), v.shape[0]), node) if v.rank == 1 else v for v in values]
-    axis = call.axis(values[0].rank, default=0) if call.name != "hstack" else int(values[0].rank > 1)
+    axis = call.axis(values[0].rank, default=0) if call.name not in ("hstack", "column_stack") else int(values[0].rank > 1)
     type_, length = values[0].type, values[0].shape[axis]
     for value in values[1:]:
         type_ = unified(dataclasses.replace(values[0], type=type_), value)[2]
@@ -234,6 +238,45 @@ def _concatenate(call):
     code = ", ".join(cast(value, type_).code for value in values)
     shape = values[0].shape[:axis] + (length,) + values[0].shape[axis + 1:]
     return Value(f"concat({code}, axis={axis})" if len(values) > 1 else code, type_, shape)
+
+
+_OUTSIDE = {"constant": "0.0", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "periodic"}
+
+
+@numpy("pad", "a width mode= constant_values=")
+def _pad(call):
+    value, mode = call.value("a"), call.literal("mode", "constant")
+    node = call.given["width"]
+    pairs = node.elts if isinstance(node, ast.Tuple) else [node]
+    if mode not in _OUTSIDE or value.rank > 2 or value.type != "f64" or len(pairs) == 2 and value.rank == 2 and not all(isinstance(p, ast.Tuple) for p in pairs):
+        call.refuse("import-option", "np.pad other than of a vector or matrix of f64, by a width, a pair or a pair for each dimension, in a known mode")
+    if all(isinstance(pair, ast.Tuple) for pair in pairs):
+        widths = [[call.translator.extent(part) for part in pair.elts] for pair in (pairs if len(pairs) == value.rank else pairs * value.rank)]
+    else:
+        widths = [[call.translator.extent(pair) for pair in (pairs[0], pairs[-1])]] * value.rank
+    outside = _OUTSIDE[mode] if not call.has("constant_values") else f"f64({call.value('constant_values').code})"
+    shape = tuple(low + extent + high for extent, (low, high) in zip(value.shape, widths))
+    name = call.translator.fresh("padded")
+    indices = [call.translator.fresh("ij"[axis]) for axis in range(value.rank)]
+    call.translator.used -= set(indices)
+    places = ", ".join((Extent.of(i) - low).code() if low.constant != 0 else f"{i} + 0" for i, (low, _) in zip(indices, widths))  # bare: within A
+    ranges = ", ".join(f"{i} in 0..{extent.code()}" for i, extent in zip(indices, shape))
+    call.translator.emit(f"let {name}[{', '.join(indices)}] = pad({value.code}, {outside})[{places}] for {ranges};")
+    return Value(name, value.type, shape)
+
+
+@numpy("fill_diagonal", "a value")
+def _fill_diagonal(call):
+    translator, node = call.translator, call.given["a"]
+    base, value = call.value("a"), call.value("value")
+    binding = translator.binding(node.id) if isinstance(node, ast.Name) else None
+    if binding is None or binding.target is None or binding.fixed or base.rank != 2 or value.rank or base.shape[0] != base.shape[1]:
+        call.refuse("import-target", "np.fill_diagonal other than of a square matrix that is a variable, with a number")
+    translator.changed_in_place(node.id, binding, call.node)
+    i = translator.fresh("i")
+    translator.used.discard(i)
+    translator.emit(f"{binding.target}[{i}, {i}] = {translator.stored_value(value, base, call.node).code} for {i} in 0..{base.shape[0].code()};")
+    return Value("", "none")
 
 
 @numpy("stack", "arrays axis=")
@@ -274,3 +317,41 @@ def _diagonal(call):
     if value.shape[0] != value.shape[1]:
         call.refuse("import-shape", "the diagonal of a matrix that is not square")
     return Value(f"diag({value.code})", value.type, value.shape[:1])
+
+
+@numpy("meshgrid", "a b indexing= sparse=")
+def _meshgrid(call):
+    x, y = call.value("a"), call.value("b")
+    order = call.literal("indexing", "xy")
+    if x.rank != 1 or y.rank != 1 or order not in ("xy", "ij") or call.literal("sparse", False):
+        call.refuse("import-option", "np.meshgrid other than of two vectors, xy or ij")
+    return _mesh(call.translator, [x, y], order)
+
+
+def _mesh(translator, axes, order):
+    """The coordinates of a grid's points, an array for each axis."""
+    first, second = axes if order == "ij" else axes[::-1]
+    shape = first.shape + second.shape
+    items = []
+    for axis in axes:
+        name, i, j = (translator.fresh(word) for word in ("grid", "i", "j"))
+        translator.used -= {i, j}
+        place = i if axis is first else j
+        translator.emit(f"let {name}[{i}, {j}] = {axis.at(POSTFIX)}[{place}] for {i} in 0..{shape[0].code()}, {j} in 0..{shape[1].code()};")
+        items.append(Value(name, axis.type, shape))
+    return Value("", "tuple", items=items)
+
+
+def mesh_of_slices(translator, node):
+    """`np.mgrid[a:b, c:d]`."""
+    entries = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(entries) != 2 or not all(isinstance(entry, ast.Slice) and entry.upper is not None and entry.step is None for entry in entries):
+        raise Place(node, "import-option", "np.mgrid other than of two ranges of integers")
+    axes = []
+    for entry in entries:
+        low = Extent(0) if entry.lower is None else translator.extent(entry.lower)
+        high = translator.extent(entry.upper)
+        name = translator.fresh("axis")
+        translator.emit(f"let {name} = iota({low.code()}, {high.code()});")
+        axes.append(Value(name, "i64", (high - low,)))
+    return _mesh(translator, axes, "ij")

@@ -4,7 +4,7 @@ import dataclasses
 
 from .errors import Place
 from .extents import Extent
-from .values import POSTFIX, PRODUCT, Value, cast
+from .values import POSTFIX, PRODUCT, SUM, UNARY, Value, cast
 
 
 def _is_slice(node):
@@ -54,8 +54,12 @@ class Subscripts:
         if size.constant is not None:
             return value.code, extent + size if size.constant < 0 else size
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            self.note(node, f"`{ast.unparse(node)}` counts from the end: the program is wrong where it is not below 0")
-            return (extent + size).code(), extent + size
+            if self.expression(node.operand).positive:
+                return (extent + size).code(), extent + size
+            name = self.fresh("bound")
+            self.emit(f"let {name} = {self.wrapped(node, extent)};")
+            self.local_names[-1].append(name)
+            return name, Extent.of(name)
         return value.code if value.size is not None else size.code(), size
 
     def slice(self, node, extent):
@@ -86,8 +90,14 @@ class Subscripts:
         if value.type not in ("i64", "i32"):
             raise Place(node, "import-type", f"a subscript of type {value.type}")
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not value.literal:
-            return f"{extent.code()} - {self.expression(node.operand).at(PRODUCT)}"
+            return f"({self.wrapped(node, extent)})"
         return value.code
+
+    def wrapped(self, node, extent):
+        """The text of `-k` as a place: 0 is the first one, not one behind the last."""
+        operand = self.expression(node.operand)
+        inside = f"{extent.code()} - {operand.at(PRODUCT)}"
+        return inside if operand.positive else f"if {operand.at(SUM)} > 0 then {inside} else -{operand.at(UNARY)}"
 
     def parts(self, node, base):
         """Texts of the subscripts, the shape of the part, and the same with new axes."""

@@ -5,22 +5,37 @@ from . import names
 from .errors import Place
 from .source import parameters, stored_names
 
-_STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Return, ast.Pass, ast.Break, ast.Continue, ast.Assert)
-_EXPRESSIONS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.Set, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
+_STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Return, ast.Pass, ast.Break, ast.Continue, ast.Assert,
+               ast.FunctionDef)
+_EXPRESSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.Set, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
 def places(script, function):
     """Places of a function that are not translated whatever its arguments' types. Calls of own functions are rated with these."""
-    local = set(parameters(function)) | set(stored_names(function))
+    inner = [node for node in ast.walk(function) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
+    local = set(stored_names(function)).union(*(parameters(node) for node in inner), (node.name for node in inner[1:] if hasattr(node, "name")))
     found = []
     for node in ast.walk(function):
         if isinstance(node, ast.stmt) and node is not function and not isinstance(node, _STATEMENTS):
             found.append(Place(node, "import-statement", f"`{type(node).__name__.lower()}` is not translated"))
         elif isinstance(node, _EXPRESSIONS):
             found.append(Place(node, "import-expression", f"{type(node).__name__} is not translated"))
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.LShift, ast.RShift)):
+            found.append(Place(node, "import-operator", "operators of bits of integers"))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, complex):
+            found.append(Place(node, "import-complex", "complex numbers"))
+        elif isinstance(node, (ast.For, ast.While)):
+            found += [Place(inner, "import-return", "a return in a loop") for inner in ast.walk(node) if isinstance(inner, ast.Return)]
         elif isinstance(node, ast.Call):
             found += _call(script, node, local)
+    found = list({(place.line, place.column, place.id): place for place in found}.values())
     return sorted(found, key=lambda place: (place.line, place.column))
+
+
+def methods(script):
+    """Name -> place of the methods of a script's classes, which are not translated."""
+    return {f"{node.name}.{inner.name}": [Place(inner, "import-call", "a method of a class")]
+            for node in script.tree.body if isinstance(node, ast.ClassDef) for inner in node.body if isinstance(inner, ast.FunctionDef)}
 
 
 def _call(script, node, local):

@@ -6,12 +6,15 @@ import re
 
 import numpy as np
 
+from .calls import Calls, refuse_parameters
 from .errors import Place, Restart, Skip, TranslationError
 from .expressions import Expressions
 from .extents import Dimensions, Extent
+from .idioms import Idioms
+from .rows import Rows
 from .scopes import Binding, Frame, Scopes
 from .source import parameters
-from .statements import Statements, refuse_parameters
+from .statements import Statements
 from .subscripts import Subscripts
 from .values import TYPES, WIDENED, Value
 
@@ -21,7 +24,8 @@ _MOST_ROUNDS = 60
 @dataclasses.dataclass
 class Translation:
     """`text`: statements without layout. `options`: parameter -> the program's param or input. `results`: names of the outputs of the returned values;
-    `updated`: output -> parameter whose array the function changes, `lost`: parameters whose changed arrays no output holds. `notes`, `assumed`: lines of the report."""
+    `updated`: output -> parameter whose array the function changes, `lost`: parameters whose changed arrays no output holds. `notes`, `assumed`: lines of the report.
+    `shapes`: parameter -> extents of its array, each a number and multiples of names. `several`: the function returns a tuple."""
     text: str
     options: dict
     results: list
@@ -29,13 +33,17 @@ class Translation:
     lost: list
     notes: list
     assumed: list
+    shapes: dict
+    several: bool
 
 
-class Translator(Statements, Expressions, Subscripts, Scopes):
-    def __init__(self, script, function, examples):
+class Translator(Statements, Calls, Expressions, Subscripts, Idioms, Rows, Scopes):
+    def __init__(self, script, function, examples, idioms=False):
+        """`idioms`: loop nests become routines and index notation, which only a comparison with NumPy makes sure."""
         self.script = script
         self.function = script.function(function)
         self.examples = examples  # each: parameter -> value
+        self.idioms = idioms
         self.hoisted, self.widened = {}, {}
 
     def translate(self):
@@ -45,7 +53,8 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
                 return self.program()
             except Restart:
                 continue
-        raise TranslationError(self.script.path, [Place(self.function, "import-type", "the types of variables do not settle")])
+        raise TranslationError(self.script.path, [Place(self.function, "import-type", "the types of variables do not settle")],
+                               self.script.lines)
 
     def start(self):
         self.start_scopes()
@@ -53,7 +62,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         self.local_names, self.loop_variables, self.shown = [[]], [], set()
         self.lost = []
         self.notes, self.target_mask, self.direct = [], None, None
-        self.argument_storages, self.memories, self.options, self.outside = set(), {}, {}, set()
+        self.argument_storages, self.memories, self.options, self.outside, self.shapes = set(), {}, {}, set(), {}
 
     def program(self):
         try:
@@ -68,8 +77,9 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
             self.places.append(place)
         if self.places:
             unique = {(place.line, place.column, place.id, place.reason): place for place in self.places}
-            raise TranslationError(self.script.path, list(unique.values()))
-        return Translation("\n".join(without_unused(self.out)) + "\n", options, results, updated, self.lost, self.notes, dimensions.assumptions())
+            raise TranslationError(self.script.path, list(unique.values()), self.script.lines)
+        return Translation("\n".join(without_unused(self.out)) + "\n", options, results, updated, self.lost, self.notes, dimensions.assumptions(),
+                           self.shapes, result is not None and result.items is not None)
 
     # Text
 
@@ -149,6 +159,7 @@ class Translator(Statements, Expressions, Subscripts, Scopes):
         if arrays[0].ndim > 8:
             raise Place(self.function, "import-argument", f"`{name}` has more than 8 dimensions")
         shape = tuple(dimensions.extent([a.shape[d] for a in arrays], f"{name}.shape[{d}]") for d in range(arrays[0].ndim))
+        self.shapes[name] = [(extent.number, extent.terms) for extent in shape]
         self.emit(f"input {option}: {type_}[{', '.join(extent.code() for extent in shape)}];")
         storage = self.new_storage()
         self.argument_storages |= storage

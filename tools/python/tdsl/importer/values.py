@@ -17,7 +17,7 @@ POSTFIX, POWER, UNARY, PRODUCT, SUM, COMPARISON, AND, OR, CONDITION = 9, 8, 7, 6
 
 @dataclasses.dataclass
 class Value:
-    """`code` of type `type` and shape. `size`: the extent that an integer scalar is; `literal`: an open literal; `known`: a truth value or None's;
+    """`code` of type `type` and shape. `size`: the extent that an integer scalar is; `literal`: an open literal; `known`: a truth value or None's, or a function;
     `mask`: the condition of x[condition]; `storage`: the arrays whose memory the value shares; `memory`: the argument that it is, whole and in place;
     `items`: the values of a tuple."""
     code: str
@@ -32,6 +32,7 @@ class Value:
     memory: typing.Optional[int] = None
     items: typing.Optional[list] = None
     natural: bool = False  # an integer that is known not to be negative
+    positive: bool = False  # an integer that is known to be above 0
 
     @property
     def rank(self):

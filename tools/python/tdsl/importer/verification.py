@@ -10,15 +10,12 @@ import time
 
 import numpy as np
 
+from ..errors import Different
 from .values import WIDENED
 
 _LIMIT = 600  # seconds of one program
 _CANCELLED = 1e-6  # of the arguments: results below it are what rounding leaves of a difference
 TOLERANCE = {"f32": 1e-4, "f64": 1e-9}
-
-
-class Different(Exception):
-    """A program that is rejected, stops, or gives other values: a message with the script's line where it is known."""
 
 
 def line_of(text, number):
@@ -105,11 +102,15 @@ def compare(translation, function, arguments, tdslc, folder, mode, tolerance):
         at = f"line {line_of(open(os.path.join(folder, 'program.tdsl')).read(), number)}: " if number else ""
         raise Different(f"{at}`tdslc {mode}` stops: {lines[0][-300:]}")
     worst = 0.0
-    magnitude = max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in map(np.asarray, arguments.values()) if a.dtype.kind == "f"), default=0.0)
     for output, want in wanted.items():
         got = np.load(os.path.join(folder, output + ".result.npy"))
-        worst = max(worst, difference(output, got, np.asarray(want), tolerance, _CANCELLED * magnitude))
+        worst = max(worst, difference(output, got, np.asarray(want), tolerance, rounding(arguments)))
     return worst, numpy_seconds, seconds
+
+
+def rounding(arguments):
+    """What rounding may leave of a difference of numbers like these arguments."""
+    return _CANCELLED * max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in map(np.asarray, arguments.values()) if a.dtype.kind == "f"), default=0.0)
 
 
 def _given(value, path):

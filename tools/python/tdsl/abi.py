@@ -1,0 +1,76 @@
+"""The C interface of libraries that `tdslc build --library` makes: `runtime/library/abi.h` for ctypes."""
+import ctypes
+import typing
+
+import numpy as np
+
+MOST_DIMENSIONS = 8
+SPARSE = 256
+DTYPES = tuple(np.dtype(dtype) for dtype in (np.bool_, np.int32, np.int64, np.float32, np.float64))
+NAMES = ("bool", "i32", "i64", "f32", "f64")
+TYPES = {name: type_ for type_, name in enumerate(NAMES)}
+
+Extents = ctypes.c_int64 * MOST_DIMENSIONS
+
+
+class CBox(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("lo", Extents), ("hi", Extents), ("stride", Extents)]
+
+
+class CArray(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("dimensions", ctypes.c_int), ("shape", Extents), ("box_count", ctypes.c_int64),
+                ("boxes", ctypes.POINTER(CBox))]
+
+
+class CSparse(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_int64), ("index_bits", ctypes.c_int64), ("indptr", ctypes.c_void_p), ("indices", ctypes.c_void_p),
+                ("values", ctypes.c_void_p), ("rows", ctypes.c_int64), ("cols", ctypes.c_int64), ("count", ctypes.c_int64)]
+
+
+ASKED = ctypes.CFUNCTYPE(ctypes.c_int)
+_Arrays = ctypes.POINTER(CArray)
+_Words = ctypes.POINTER(ctypes.c_char_p)
+_FUNCTIONS: typing.Dict[str, typing.List[typing.Any]] = {
+    "open": [ctypes.c_void_p, _Words, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p)],
+    "params": [ctypes.c_void_p, _Words, ctypes.c_int],
+    "layout": [ctypes.c_void_p, _Arrays, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_Arrays)],
+    "run": [ctypes.c_void_p, _Arrays, ctypes.c_int, _Arrays, ctypes.c_int],
+    "stop_when": [ctypes.c_void_p, ASKED],
+    "fill": [ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(CSparse)],
+    "take": [ctypes.c_void_p, ctypes.c_int],
+    "rank": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)],
+    "message": [ctypes.c_void_p],
+    "close": [ctypes.c_void_p],
+}
+
+
+def functions(path: str, name: str) -> typing.Dict[str, typing.Any]:
+    """The functions of the library at `path`, without its prefix `name`."""
+    library = ctypes.CDLL(path)
+    found = {}
+    for word, arguments in _FUNCTIONS.items():
+        found[word] = getattr(library, f"{name}_{word}")
+        found[word].argtypes = arguments
+    found["take"].restype = ctypes.c_void_p
+    found["message"].restype = ctypes.c_char_p
+    return found
+
+
+_free = ctypes.CDLL(None).free
+_free.argtypes = [ctypes.c_void_p]
+
+
+class Memory:
+    """Memory from malloc as a NumPy array, freed with the last array on it."""
+
+    def __init__(self, address: int, shape: typing.Tuple[int, ...], dtype: "np.dtype[typing.Any]") -> None:
+        self.__array_interface__ = {"data": (address, False), "shape": shape, "typestr": dtype.str, "version": 3}
+        self._address = address
+
+    def __del__(self, free: typing.Any = _free) -> None:
+        free(self._address)
+
+
+def c_words(words: typing.Sequence[str]) -> typing.Tuple[typing.Any, int]:
+    encoded = [word.encode() for word in words]
+    return (ctypes.c_char_p * len(encoded))(*encoded), len(encoded)
