@@ -19,6 +19,7 @@
 // where loops become reductions, whose float sums are re-associated.
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "ir/analysis/serial_loop.h"

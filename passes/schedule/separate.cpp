@@ -128,7 +128,7 @@ std::optional<Compute> over_all_loops(const Scop& scop, const ScopStatement& s) 
     const ScopLoop& own = scop.loops[s.loops[d]];
     if (!own.values) return std::nullopt;
     labels.emplace(own.index, index_ref(static_cast<std::int32_t>(d)));
-    c.out.insert(c.out.begin() + static_cast<std::ptrdiff_t>(d), {"", *own.lowest, *own.lowest + *own.values});
+    c.out.insert(c.out.begin() + static_cast<std::ptrdiff_t>(d), Label{"", *own.lowest, *own.lowest + *own.values});
   }
   rewrite_expressions(c, [&](const Expr& e) {
     return rewrite(shift_labels(e, 0, static_cast<std::int32_t>(s.loops.size())), [&](const Expr& x) {

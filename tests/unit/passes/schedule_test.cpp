@@ -267,17 +267,21 @@ TEST_CASE("schedule: statements that depend on each other share the loops that c
   CHECK(distributed(matrix_nest("%11:f64[%0, %0] \"A\" = compute [] (0.5) where lt(%5, %8) left [%5, %8] base %10\n"
                                 "%12:f64[%0, %0] \"A\" = compute [] (%11[%5, %8]) where lt(%5, %8) left [%8, %5] base "
                                 "%11\nyield %12\n"),
-                    schedule));
+                    schedule)
+            .has_value());
   CHECK(schedule == "for 0 { for 1 { S0 } }; for 0 { for 1 { S1 } }");
   // Carried by j alone: i goes inside.
   CHECK(distributed(matrix_nest("%11:f64[%0, %0] \"A\" = compute [] (%10[%5, sub(%8, 1)]) left [%5, %8] base %10\n"
                                 "yield %11\n"),
-                    schedule));
+                    schedule)
+            .has_value());
   CHECK(schedule == "for 1 { for 0 { S0 } }");
   CHECK(distributed(
-      matrix_nest("%11:f64[%0, %0] \"A\" = compute [] (add(%10[sub(%5, 1), %8], %10[%5, sub(%8, 1)])) left [%5, %8] "
-                  "base %10\nyield %11\n"),
-      schedule));
+            matrix_nest(
+                "%11:f64[%0, %0] \"A\" = compute [] (add(%10[sub(%5, 1), %8], %10[%5, sub(%8, 1)])) left [%5, %8] "
+                "base %10\nyield %11\n"),
+            schedule)
+            .has_value());
   CHECK(schedule == "for 0 { for 1 { S0 } }");
 }
 
