@@ -88,7 +88,11 @@ class Rebuilder {
   }
 
   ValueId new_version(std::size_t a, const SourceRange& range) {
-    return program_.new_value(types_[a], program_.info(scop_.arrays[a].key).name, range);
+    const ValueInfo& info = program_.info(scop_.arrays[a].key);
+    const std::vector<Extent> tile = scop_.arrays[a].expanded.empty() ? info.tile : std::vector<Extent>{};
+    const ValueId v = program_.new_value(types_[a], info.name, range);
+    program_.values.back().tile = tile;
+    return v;
   }
 
   // Expressions.

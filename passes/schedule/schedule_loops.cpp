@@ -81,10 +81,7 @@ class Scheduler : public RegionRewriter {
     NoScop why;
     auto scop = extract(
         program_, today[0], [&](ValueId v) { return is_used(v); }, why);
-    if (!scop) {
-      context_.refused(nest.range, "not distributed: " + why.reason);
-      return std::nullopt;
-    }
+    if (!scop) return std::nullopt;
     if (!IntegerSets::available()) {
       context_.refused(nest.range, "not distributed: this compiler was built without isl [no-scheduler]");
       return std::nullopt;
@@ -105,10 +102,7 @@ class Scheduler : public RegionRewriter {
     const int before = depth_of(today);
     const int after = depth_of(algebra(parts));
     const bool one_task = !why_not_serial(program_, today[0]);
-    if (after >= before || (one_task && after > 0)) {
-      context_.refused(nest.range, "not distributed: its parts would be sequential loops as well");
-      return std::nullopt;
-    }
+    if (after >= before || (one_task && after > 0)) return std::nullopt;
     renames_.insert(renames.begin(), renames.end());
     context_.applied(nest.range, "the statements of the loop run one after the other");
     return parts;

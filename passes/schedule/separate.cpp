@@ -35,9 +35,10 @@ bool is_product(const Compute& c) {
   return any_read(b->left, tensor) && any_read(b->right, tensor);
 }
 
-class Separator {
+class ProductSeparator {
  public:
-  Separator(Program& program, Scop& scop, const ExtentFacts& facts) : program_(program), scop_(scop), facts_(facts) {}
+  ProductSeparator(Program& program, Scop& scop, const ExtentFacts& facts)
+      : program_(program), scop_(scop), facts_(facts) {}
 
   std::size_t run() {
     std::size_t count = 0;
@@ -112,7 +113,7 @@ class Separator {
 }  // namespace
 
 std::size_t separate_products(Program& program, Scop& scop, const ExtentFacts& facts) {
-  return Separator(program, scop, facts).run();
+  return ProductSeparator(program, scop, facts).run();
 }
 
 std::optional<Compute> over_all_loops(const Scop& scop, const ScopStatement& s) {
