@@ -143,7 +143,7 @@ void Points::loop_conditions(std::size_t number, std::size_t depth, const ScopSt
   into.conditions.push_back(fmt::format("{} = {} + {}*{}", variable, *begin, loop.step, iteration));
 }
 
-/// Adds what is affine in the first `labels` labels.
+/// Adds the affine conditions that mention the first `labels` labels only.
 void Points::condition(const Expr& e, bool negated, const ScopStatement& s, Instance& into, std::size_t labels) {
   if (!e) return;
   if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNot)
