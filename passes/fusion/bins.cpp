@@ -309,7 +309,7 @@ class Binning : public RegionRewriter {
     const auto count = [&](ValueId bounds, bool strict) {
       Compute c;
       c.out = bins.points;
-      c.reduce = {number_of(bins)};
+      c.reduce = renamed_apart({number_of(bins)}, bins.points);
       c.monoid = Monoid{Monoid::Kind::kSum, {}, {}, {}};
       const Expr element = read(bins.value->type, bounds, {index_ref(points)});
       c.bodies = {cast(Scalar::kI64, binary(strict ? BinaryOp::kLt : BinaryOp::kLe, element, bins.value), range)};

@@ -76,13 +76,13 @@ std::vector<T> reference(const Line<T>& x, Interval range) {
 
 template <class T, lanes::Evaluate Which>
 struct Masked {
-  [[gnu::always_inline]] static void run(const Line<T>& x, Interval range, std::vector<T>& results) {
+  [[gnu::always_inline]] static void run(const Line<T>& x, Interval range, std::vector<T>* results) {
     const T* const key = x.key.data();
     const T* const value = x.value.data();
     const T low = x.low, high = x.high;
     const auto mask = [=](Index k) { return (low <= key[k]) & (key[k] < high); };
     const auto f = [=](Index k) { return value[k]; };
-    results = {lanes::sum_where<T, Which>(range, mask, f), lanes::product_where<T, Which>(range, mask, f),
+    *results = {lanes::sum_where<T, Which>(range, mask, f), lanes::product_where<T, Which>(range, mask, f),
                lanes::least_where<T, Which>(range, mask, f), lanes::greatest_where<T, Which>(range, mask, f)};
   }
 };
@@ -110,9 +110,9 @@ void check_masked(std::mt19937& random, Index n) {
     }
   };
   std::vector<T> results;
-  rt::detail::at_level<SimdLevel::kAvx512, Masked<T, lanes::kAll>>(x, range, results);
+  rt::detail::at_level<SimdLevel::kAvx512, Masked<T, lanes::kAll>>(x, range, &results);
   check(results);
-  rt::detail::at_level<SimdLevel::kAvx512, Masked<T, lanes::kMembers>>(x, range, results);
+  rt::detail::at_level<SimdLevel::kAvx512, Masked<T, lanes::kMembers>>(x, range, &results);
   check(results);
 }
 
