@@ -7,7 +7,7 @@
 
 namespace tdsl::codegen {
 
-/// A reduction of the elements of a line for which a mask holds (runtime/kernels/masked.h):
+/// A reduction of the elements of a line for which a mask holds (runtime/kernels/lines/masked.h):
 ///
 ///     s[b] = sum[k where lo[b] <= r[k] && r[k] < hi[b]](d[k])      mask lo[b] <= r[k] && r[k] < hi[b], value d[k]
 ///

@@ -1,4 +1,4 @@
-#include "runtime/kernels/masked.h"
+#include "runtime/kernels/lines/masked.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/kernels/rank.h"
+#include "runtime/kernels/lines/rank.h"
 #include "runtime/kernels/simd_level.h"
 
 // Reductions with masks against reductions of values chosen one by one, at every SIMD level; counts by search against
