@@ -155,6 +155,10 @@ class Binning : public RegionRewriter {
   /// The reductions with the same bins, by position in the region.
   using Nest = std::map<std::size_t, Binned>;
 
+  [[nodiscard]] bool enters(const Node& node) const override {
+    return holds_operations(node) && !std::holds_alternative<Choose>(node.op);
+  }
+
   void rewrite_region(Region& region) override {
     rewrite_inside(region);
     for (std::size_t k = 0; k < region.nodes.size();) {
