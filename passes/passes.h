@@ -60,6 +60,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program fusion(const ir::Program& program, PassContext& context);
 /// `u[i] = sum[j](X[i, j] * v[j]); y[j] = sum[i](X[i, j] * u[i])` becomes `fused [i] { u = …; y = … }`.
 [[nodiscard]] ir::Program fuse_rows(const ir::Program& program, PassContext& context);
+/// `sum[k where lo[b] <= x[k] && x[k] < hi[b]](d[k])` becomes `sum[k where b == bin[k]](d[k])` if bounds ascend.
+[[nodiscard]] ir::Program bins(const ir::Program& program, PassContext& context);
 /// `a = sum[i](x[i] * y[i]); b = max[i](x[i])` becomes `a, b = fused [i] { a = …; b = … }`.
 [[nodiscard]] ir::Program merge_rows(const ir::Program& program, PassContext& context);
 /// `d = x - m; sum(d * d); max(abs(d))` becomes `sum[i]((x[i] - m) * (x[i] - m)); max[i](abs(x[i] - m))`.

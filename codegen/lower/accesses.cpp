@@ -142,7 +142,7 @@ class AccessFinder {
       }
       access.dims.push_back({form->terms, {form->constant, form->constant + Extent(1)}});
       if (guarded) {
-        if (ir::provably_inside(*form, labels_, extent)) continue;
+        if (ir::provably_inside(*form, labels_, extent) || is_certain(*form, extent)) continue;
         if (premises_.inside(*form, extent)) {
           kernel_.trusted.insert(e.id());
         } else {
@@ -151,11 +151,18 @@ class AccessFinder {
       } else {
         check_affine(builder_, *form, labels_, extent, describe(builder_.program(), e, names_),
                      e->range.known() ? e->range : range_);
+        certain_.emplace_back(*form, extent);
       }
     }
     if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); }))
       kernel_.checked[e.id()] = std::move(checked);
     found_.emplace_back(e.id(), std::move(access));
+  }
+
+  /// True if an earlier read that is always evaluated has the same subscript of a dimension with this extent: it is
+  /// checked for all points before the operation.
+  [[nodiscard]] bool is_certain(const AffineForm& form, const Extent& extent) const {
+    return std::ranges::find(certain_, std::pair(form, extent)) != certain_.end();
   }
 
   /// The positions and the images of those outside, which are near the ends of the dimension.
@@ -231,6 +238,7 @@ class AccessFinder {
   std::vector<std::string> names_;
   std::vector<std::pair<const ir::ExprNode*, SymbolicAccess>> found_;
   std::set<ValueId> gathered_;
+  std::vector<std::pair<AffineForm, Extent>> certain_;
 };
 
 }  // namespace

@@ -134,6 +134,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       },
       [&](const LineReduction& s) {
         bounds(s.parts);
+        some(s.mask);
         each_of(s.lets, f);
         f(s.value);
       },

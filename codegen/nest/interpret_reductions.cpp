@@ -129,6 +129,7 @@ void NestInterpreter::sizes(const RequireSizes& r) {
 void NestInterpreter::line(const LineReduction& l) {
   const ir::Monoid& with = monoid(l.kind);
   each_part(l.index, interval(l.index, l.over), l.parts, [&] {
+    if (l.mask && whole(l.mask) == 0) return;
     std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
     update(l.local, 0, with, l.value);
   });

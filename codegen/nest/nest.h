@@ -245,6 +245,10 @@ struct If {
 };
 /// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, using the
 /// runtime's partial results (rt::lanes) in the interior, if there is one, and one element after the other at the ends.
+/// `where lt(%1[k], %6)`: only elements for which the mask holds count; sums, products, minima and maxima. The mask is
+/// evaluated for all elements, and so is the value; `only where`: the value of those that count only, since it may stop
+/// the run, or costs more than a branch. `first where le(%1[k], %6)`: a count whose mask holds for the first elements
+/// only, as they ascend: found by search.
 struct LineReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
@@ -253,6 +257,8 @@ struct LineReduction {
   std::vector<Let> lets;
   Expr value;
   std::optional<Parts> parts{};  ///< without sides
+  Expr mask{};                   ///< cannot stop the run; without parts; may be null
+  enum class Mask : std::uint8_t { kAll, kOnly, kFirst } masks = Mask::kAll;
 };
 /// A reduction into a block of rows and columns held in registers (rt::blocked_reduction). x values do not depend on
 /// the column, y values do not on the row. A sum of products may use fused multiply-adds.

@@ -196,6 +196,9 @@ class TextPrinter {
         [&](const LineReduction& l) {
           line("lanes {} {} along {} over {}{} {{", ir::name_of(l.kind), value_text(l.local), index(l.index),
                text(l.over), l.parts ? text(*l.parts) : "");
+          using Mask = LineReduction::Mask;
+          const std::string_view how = l.masks == Mask::kOnly ? "only " : l.masks == Mask::kFirst ? "first " : "";
+          if (l.mask) line("  {}where {}", how, text(l.mask));
           lines(l.lets, "");
           line("  yield {}", text(l.value));
           line("}}");

@@ -282,6 +282,16 @@ void NestVerifier::branch(const If& i) {
   body(i.otherwise);
 }
 
+void NestVerifier::first_elements(const LineReduction& l) {
+  const auto* b = l.mask ? std::get_if<ir::Binary>(&l.mask->op) : nullptr;
+  const bool compares = b != nullptr && (b->op == ir::BinaryOp::kLe || b->op == ir::BinaryOp::kLt) &&
+                        !ir::mentions_label(b->right, l.index);
+  const auto* one = l.value ? std::get_if<ir::Constant>(&l.value->op) : nullptr;
+  const auto* number = one == nullptr ? nullptr : std::get_if<std::int64_t>(&one->value);
+  if (!compares || number == nullptr || *number != 1 || l.kind != ir::Monoid::Kind::kSum)
+    problem("elements along {} are searched for a value to count those up to it", nest_.index(l.index).name);
+}
+
 void NestVerifier::line(const LineReduction& l) {
   index(l.index, true);
   range(l.over);
@@ -290,13 +300,20 @@ void NestVerifier::line(const LineReduction& l) {
   if (l.parts) parts(*l.parts);
   if (l.parts && !l.parts->sides.empty()) problem("lines have an interior, and no sides");
   indices_.insert(l.index);
+  if (l.mask) expr(l.mask, Scalar::kBool);
   std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
   expr(l.value, scalar);
   indices_.erase(l.index);
   defined_ = defined;
-  if (l.kind != ir::Monoid::Kind::kSum && l.kind != ir::Monoid::Kind::kProd)
+  using Kind = ir::Monoid::Kind;
+  const bool extremum = l.kind == Kind::kMin || l.kind == Kind::kMax;
+  if (l.kind != Kind::kSum && l.kind != Kind::kProd && !(extremum && l.mask))
     problem("lines are summed or multiplied up");
-  if (l.value && may_stop(nest_, l.value))
+  if (l.mask && l.parts) problem("lines with a mask have no interior");
+  if (l.masks == LineReduction::Mask::kFirst) first_elements(l);
+  const auto stops = [this](const Expr& e) { return e && may_stop(nest_, e); };
+  const bool value_stops = stops(l.value) || std::ranges::any_of(l.lets, [&](const Let& x) { return stops(x.value); });
+  if (stops(l.mask) || (value_stops && l.masks != LineReduction::Mask::kOnly))
     problem("the line along {} holds what may stop the run", nest_.index(l.index).name);
 }
 

@@ -378,6 +378,7 @@ class Verifier {
     for (const Expr& e : c.left) require(e && e->type == Scalar::kI64, "a left subscript is not i64");
     require(!c.base || n.results.size() == 1, "a node with a base has one result");
     require(!c.in_any_order || is_sum_of_products(c), "a node computed in any order is no sum of products");
+    require(!c.by_search || is_count_up_to_value(c), "a node computed by search is no count of elements up to a value");
     if (problems_.size() != before) return;
     for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
     if (!c.iteration || problems_.size() != before) return;
@@ -391,6 +392,19 @@ class Verifier {
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
     return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
+  }
+  /// True for `sum[b](i64(le(%1[b], x)))` and `lt`.
+  static bool is_count_up_to_value(const Compute& c) {
+    const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
+                       c.monoid->kind == Monoid::Kind::kSum && c.reduce.size() == 1 &&
+                       c.bodies[0]->type == Scalar::kI64;
+    const auto* number = plain ? std::get_if<Cast>(&c.bodies[0]->op) : nullptr;
+    const auto* b = number != nullptr ? std::get_if<Binary>(&number->operand->op) : nullptr;
+    if (b == nullptr || (b->op != BinaryOp::kLe && b->op != BinaryOp::kLt)) return false;
+    const auto* r = std::get_if<Read>(&b->left->op);
+    const auto searched = static_cast<std::int32_t>(c.out.size());
+    return r != nullptr && r->subscripts.size() == 1 && is_label(r->subscripts[0], searched) &&
+           !mentions_label(b->right, searched);
   }
   /// Number of factors; nullopt if it is not a product of tensors.
   static std::optional<int> factors_of(const Expr& e) {

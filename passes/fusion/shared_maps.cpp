@@ -179,7 +179,7 @@ class SharedMaps : public RegionRewriter {
 
   [[nodiscard]] static const Compute* plain_compute(const Node& node) {
     const auto* c = std::get_if<Compute>(&node.op);
-    return c != nullptr && c->bodies.size() == 1 && !c->in_any_order ? c : nullptr;
+    return c != nullptr && c->bodies.size() == 1 && !c->in_any_order && !c->by_search ? c : nullptr;
   }
 
   /// The readers of the node's value if it is element-wise and all of them could compute it: each reads every element

@@ -5,6 +5,7 @@
 #include "ir/analysis/combined.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::passes {
@@ -350,11 +351,12 @@ class Vectoriser {
     return expanded;
   }
 
-  /// The number of iterations, clamped at 0. Loops over 0..n for a dimension or constant n need no clamp.
+  /// The number of iterations, clamped at 0. Loops over 0..n for a dimension, a constant or a checked size n need no
+  /// clamp.
   Extent iterations_at_least_zero(const SourceRange& range) {
     const Extent count = iteration_count();
     if (const auto c = count.constant()) return Extent(std::max<std::int64_t>(*c, 0));
-    if (const auto v = count.as_value(); v && is_dimension(*v)) return count;
+    if (const auto v = count.as_value(); v && (is_dimension(*v) || is_checked_size(count))) return count;
     Compute clamp;
     clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of_polynomial(count), constant_i64(0)));
     const ValueId clamped = program_.new_value({Scalar::kI64, {}, {}}, "", range);
@@ -366,6 +368,17 @@ class Vectoriser {
     return std::ranges::any_of(program_.body.nodes, [&](const Node& n) {
       return std::holds_alternative<Dimension>(n.op) && n.results[0] == v;
     });
+  }
+
+  /// True if the program checks that the size is not negative, before its first loop, branch or effect.
+  [[nodiscard]] bool is_checked_size(const Extent& size) const {
+    for (const Node& n : program_.body.nodes) {
+      const auto* check = std::get_if<Check>(&n.op);
+      const bool sizes = check != nullptr && check->relation == Check::Relation::kAtMost && !check->guard;
+      if (sizes && check->left == Extent(0) && check->right == size) return true;
+      if (check == nullptr && (is_effect(n) || !regions_in(n).empty())) return false;
+    }
+    return false;
   }
 
   /// Replicates the base once per iteration.

@@ -25,6 +25,7 @@ import launch
 import turns
 from boundary_facts import BoundaryFacts
 from everyday_facts import EverydayFacts
+from masked_facts import MaskedFacts
 from points import Point
 from prefix import prefix_of
 from program import Program
@@ -90,8 +91,8 @@ def measured(command):
     return tuple(map(float, result.stdout.split()))
 
 
-class Facts(RelationFacts, BoundaryFacts, EverydayFacts):
-    """The tests of this file, of relation_facts.py, boundary_facts.py and everyday_facts.py; each method `test_NAME` raises Failed or returns text to show."""
+class Facts(RelationFacts, BoundaryFacts, EverydayFacts, MaskedFacts):
+    """The tests of this file, of relation_facts.py, boundary_facts.py, everyday_facts.py and masked_facts.py; each method `test_NAME` raises Failed or returns text to show."""
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
