@@ -1,8 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "runtime/engine/delays.h"
@@ -34,6 +37,8 @@ struct Workers {
   double asked_to_stop = 0;                               ///< when EngineOptions::stop was called last
   bool stopping = false;                                  ///< the program has returned
   std::atomic<const char*> waits_for{"the other ranks"};  ///< reason for idleness
+  std::thread leader;             ///< of the workers' team (Note [Workers])
+  std::condition_variable ended;  ///< `stopping` has been set
 };
 
 /// Accessed without the lock.
@@ -81,7 +86,12 @@ struct Engine::State {
   template <class Done>
   void work_until(Done done);
   void work();
-  void idle(Lock& lock);
+  /// `done`: what the program's thread waits for; null: a worker is idle.
+  void idle(Lock& lock, const std::function<bool()>* done);
+  void begin_workers();
+  void start_workers();
+  void lead_workers();
+  void end_workers();
   void ask_to_stop(Lock& lock);
 
   [[nodiscard]] RankStatus status();
@@ -89,7 +99,7 @@ struct Engine::State {
 
   Context context;
   Delays delays;
-  ReadyQueue ready;
+  ReadyQueue ready{context};
   Tracer tracer{context};
   SiteCounts profile;
   Outbox outbox{context};
@@ -107,6 +117,7 @@ struct Engine::State {
   Tasks tasks{context, footprint, ready, operations, answers, disk};
   KernelCalls calls{context, footprint, profile,
                     [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }};
+  std::vector<std::unique_ptr<Call>> spare_calls;  ///< empty; their lists keep memory for later tasks
   Exchanges exchanges{context, outbox};
   Notices notices{context, outbox};
   Boundaries boundaries{context.me, context.world.size()};
@@ -115,8 +126,10 @@ struct Engine::State {
   Polls polls;
 };
 
+/// Runs tasks until `done()`, which is asked under the lock, by any thread, and again after it was true.
 template <class Done>
 void Engine::State::work_until(Done done) {
+  const std::function<bool()> over = [&done] { return done(); };
   try {
     Lock lock(context.mutex);
     IdleTime waiting(context, profile, tracer);
@@ -129,9 +142,10 @@ void Engine::State::work_until(Done done) {
         run_task(lock, *task);
       } else {
         waiting.begin();
-        idle(lock);
+        idle(lock, &over);
       }
     }
+    if (!failure.failed()) ready.offer(false);
     workers.program_works = true;
   } catch (...) {
     // Unlike an exception of the program itself, a task's failure occurs on this rank only: the other ranks must be
