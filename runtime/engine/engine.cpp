@@ -52,6 +52,7 @@ void Engine::use_disk(Disk& disk, plan::Index serve_reserve) {
     s.context.options.serve_reserve = serve_reserve;
     s.polls.includes_disk = disk.must_be_asked();
     if (s.context.options.trace != nullptr) s.tracer.compare_clocks();
+    s.ready.start_workers();  // the disk's threads make tasks ready while the program's thread runs one
   }
   disk.tell([&s](int thread) { s.on_disk_completion(thread); });
 }

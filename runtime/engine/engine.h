@@ -49,7 +49,7 @@ struct EngineOptions {
   std::string memory_source;      ///< origin of the limit, for messages; empty: --memory
   Disk* disk = nullptr;           ///< not owned, must outlive the engine; null: memory is the only home of blocks
   plan::Index serve_reserve = 0;  ///< part of memory_bytes kept free for peers' requests of blocks on disk
-  double grain = 0;  ///< least seconds of ready work for which another thread is woken; 0: any ready task
+  double grain = 0;               ///< least seconds of ready work for which another thread is woken; 0: any ready task
   plan::Machine machine;          ///< predicts tasks of sites that have not run yet
   bool oversubscribed = false;    ///< cores are oversubscribed: nap while idle
   plan::Index small_box =

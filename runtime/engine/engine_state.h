@@ -1,11 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <thread>
+#include <optional>
 #include <vector>
 
 #include "runtime/engine/delays.h"
@@ -20,6 +19,7 @@
 #include "runtime/engine/tasks/operations.h"
 #include "runtime/engine/tasks/ready_queue.h"
 #include "runtime/engine/tasks/tasks.h"
+#include "runtime/engine/team.h"
 #include "runtime/engine/watch/watching.h"
 
 // The parts of an engine and the threads that drive them. One lock (Context::mutex) protects all parts; kernels, copies
@@ -37,8 +37,7 @@ struct Workers {
   double asked_to_stop = 0;                               ///< when EngineOptions::stop was called last
   bool stopping = false;                                  ///< the program has returned
   std::atomic<const char*> waits_for{"the other ranks"};  ///< reason for idleness
-  std::thread leader;             ///< of the workers' team (Note [Workers])
-  std::condition_variable ended;  ///< `stopping` has been set
+  std::optional<Team> team;                               ///< the workers, once they have started (Note [Workers])
 };
 
 /// Accessed without the lock.
@@ -90,7 +89,6 @@ struct Engine::State {
   void idle(Lock& lock, const std::function<bool()>* done);
   void begin_workers();
   void start_workers();
-  void lead_workers();
   void end_workers();
   void ask_to_stop(Lock& lock);
 

@@ -1,11 +1,6 @@
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <string>
-#include <system_error>
-#include <thread>
 
 #include "runtime/engine/engine_state.h"
 
@@ -89,43 +84,27 @@ void Engine::State::idle(Lock& lock, const std::function<bool()>* done) {
 }
 
 // Note [Workers]
-// A rank that runs alone has nothing to poll for, so its workers start with the first work that needs them: small
-// programs never start any. They are a team of OpenMP, which places them as the user asks and keeps kernels from opening
-// teams of their own; its first thread, the leader, only waits. Until they start, workers count as idle.
+// A rank that runs alone and has no disk has nothing to wait for, so its workers start with the first work that needs
+// them: small programs never start any. Until they start, workers count as idle.
 
 void Engine::State::begin_workers() {
   const int others = context.options.threads - 1;
   if (others == 0) return;
   const Lock lock(context.mutex);
   profile.front.idle(context.now(), others);
-  if (!context.single() || polls.includes_disk) return start_workers();
+  if (!context.single() || context.options.disk != nullptr) return start_workers();
   ready.start_workers_by([this] { start_workers(); });
 }
 
 /// Called once, under the lock, by the program's thread.
 void Engine::State::start_workers() {
   profile.front.idle(context.now(), 1 - context.options.threads);
-  try {
-    workers.leader = std::thread([this] { lead_workers(); });
-  } catch (const std::system_error& error) {
-    throw RunError(std::string("the system starts no thread: ") + error.what());
-  }
-}
-
-void Engine::State::lead_workers() {
-#pragma omp parallel num_threads(context.options.threads)
-  {
-    const int thread = omp_get_thread_num();
-    if (thread == 0) {
-      Lock lock(context.mutex);
-      workers.ended.wait(lock, [this] { return workers.stopping; });
-    } else {
-      Trace* const trace = context.options.trace;
-      const TraceScope scope(trace != nullptr ? &trace->buffer(thread) : nullptr);
-      if (trace != nullptr) thread_trace->add(tracer.event(TraceKind::kWait, 0, context.now()));
-      work();
-    }
-  }
+  workers.team.emplace(context.options.threads, [this](int thread) {
+    Trace* const trace = context.options.trace;
+    const TraceScope scope(trace != nullptr ? &trace->buffer(thread) : nullptr);
+    if (trace != nullptr) thread_trace->add(tracer.event(TraceKind::kWait, 0, context.now()));
+    work();
+  });
 }
 
 /// Called by the program's thread, without the lock, after the program.
@@ -135,9 +114,8 @@ void Engine::State::end_workers() {
     ready.start_workers_by(nullptr);
     workers.stopping = true;
     ready.wake_all();
-    workers.ended.notify_one();
   }
-  if (workers.leader.joinable()) return workers.leader.join();
+  if (workers.team) return workers.team.reset();
   const Lock lock(context.mutex);
   profile.front.idle(context.now(), 1 - context.options.threads);
   Trace* const trace = context.options.trace;

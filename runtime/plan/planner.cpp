@@ -47,7 +47,8 @@ struct Planner::Consequences {
 /// The decision for one signature.
 struct Planner::Choice {
   Candidate candidate;
-  mutable std::optional<Consequences> consequences;  ///< for dense tensors in memory, which the signature describes fully
+  mutable std::optional<Consequences>
+      consequences;  ///< for dense tensors in memory, which the signature describes fully
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() denotes the base
 };
 

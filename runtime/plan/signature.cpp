@@ -93,7 +93,7 @@ class SignatureText : public OpText<SignatureText> {
 void append_number(std::string& text, Index x) {
   std::array<char, 24> digits{};
   const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr;
-  text.append(digits.data(), end);
+  text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
   text += ',';
 }
 

@@ -97,7 +97,8 @@ Buffer::~Buffer() {
   store_.give_back(data_, bytes_);
 }
 
-// A size class adds at most an eighth, so that buffers of nearly the same size can reuse it. Untouched pages cost nothing.
+// A size class adds at most an eighth, so that buffers of nearly the same size can reuse it. Untouched pages cost
+// nothing.
 plan::Index KeptMemory::size_class(plan::Index bytes) {
   if (bytes <= 8 * kAlignment) return std::max<plan::Index>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
   const auto unit = static_cast<plan::Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);

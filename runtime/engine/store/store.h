@@ -74,9 +74,9 @@ class ObjectMemory {
 };
 
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
-/// Freed buffers are kept for later buffers of nearly the same size, as long as kept and live bytes together stay within
-/// the peak of the live ones: the system's allocator would split such holes, and the memory of programs with loops would
-/// grow without bound. So a loop in its steady state allocates no buffer.
+/// Freed buffers are kept for later buffers of nearly the same size, as long as kept and live bytes together stay
+/// within the peak of the live ones: the system's allocator would split such holes, and the memory of programs with
+/// loops would grow without bound. So a loop in its steady state allocates no buffer.
 class Store {
  public:
   Store() = default;

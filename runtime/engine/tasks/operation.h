@@ -130,8 +130,8 @@ struct OperationRun {
 
   plan::Step step;  ///< the next one to admit
   bool step_listed = false;
-  bool admitted = false;  ///< all steps are admitted
-  Index tasks_begun = 0;  ///< tasks admitted so far
+  bool admitted = false;                     ///< all steps are admitted
+  Index tasks_begun = 0;                     ///< tasks admitted so far
   const SiteStatistics* measured = nullptr;  ///< of the site, on this rank
   double seconds_per_point = 0;              ///< predicted; infinite: unknown
   using Pieces = std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash>;

@@ -16,8 +16,9 @@ constexpr double kUnknownSeconds = 1;
 std::int64_t ReadyQueue::work_of(const TaskRun& task) {
   const SiteStatistics* const site = task.operation->measured;
   double seconds = task.inspects != nullptr ? kUnknownSeconds : task.predicted;
-  if (task.inspects == nullptr && site != nullptr && site->tasks > 0)
-    seconds = site->kernel_seconds / static_cast<double>(site->tasks);
+  // Tasks that only pass on their blocks are predicted as 0, and no kernel is counted.
+  if (task.inspects == nullptr && seconds > 0 && site != nullptr && site->kernels > 0)
+    seconds = site->kernel_seconds / static_cast<double>(site->kernels);
   return static_cast<std::int64_t>(kNanoseconds * std::clamp(seconds, 0.0, kUnknownSeconds));
 }
 
@@ -34,7 +35,7 @@ void ReadyQueue::offer(bool takes) {
   wanted -= woken_;
   while (wanted > 0 && wake_worker()) --wanted;
   if (wanted <= 0) return;
-  if (start_ != nullptr) return std::exchange(start_, nullptr)();
+  if (start_ != nullptr) return start_workers();
   if (awaited_ != nullptr && !program_woken_) wake_program();
 }
 

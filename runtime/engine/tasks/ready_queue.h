@@ -15,10 +15,11 @@ namespace tdsl::rt {
 /// Ready tasks, oldest first, and the threads that sleep until there is work for them. Under the lock.
 ///
 /// Note [Grain]
-/// Waking a thread takes longer than a small task. So the thread that makes a task ready runs it itself if nothing older
-/// is ready, and other threads are woken only for further work of at least one grain each (EngineOptions::grain). Work is
-/// measured: the mean of the site's tasks so far, before the first one the prediction. Work below a grain is never
-/// lost: it waits for the thread that made it ready, or for the program's thread, which runs tasks before it sleeps.
+/// Waking a thread takes longer than a small task. So the thread that makes a task ready runs it itself if nothing
+/// older is ready, and other threads are woken only for further work of at least one grain each (EngineOptions::grain).
+/// Work is measured: the mean of the site's tasks so far, before the first one the prediction. Work below a grain is
+/// never lost: it waits for the thread that made it ready, or for the program's thread, which runs tasks before it
+/// sleeps.
 class ReadyQueue {
  public:
   explicit ReadyQueue(const Context& context) : context_(context) {}
@@ -50,8 +51,8 @@ class ReadyQueue {
     }
   }
 
-  /// Wakes threads for ready work, one per grain; `takes`: the caller runs the oldest task next. Starts the workers with
-  /// the first work that needs them.
+  /// Wakes threads for ready work, one per grain; `takes`: the caller runs the oldest task next. Starts the workers
+  /// with the first work that needs them.
   void offer(bool takes);
   /// Wakes a worker if there is a task: the caller will not look again soon.
   void offer_any() {
@@ -73,6 +74,9 @@ class ReadyQueue {
   void sleep_as_program(Lock& lock, const std::function<bool()>& done, double seconds);
   /// Called once, by the first offer that needs workers; null: they have been started.
   void start_workers_by(std::function<void()> start) { start_ = std::move(start); }
+  void start_workers() {
+    if (start_ != nullptr) std::exchange(start_, nullptr)();
+  }
 
  private:
   struct Younger {
@@ -90,8 +94,8 @@ class ReadyQueue {
   std::priority_queue<TaskRun*, std::vector<TaskRun*>, Younger> tasks_;
   std::int64_t work_ = 0;  ///< of the ready tasks
   std::condition_variable wake_, program_;
-  int sleeping_ = 0;  ///< workers that sleep and have not been woken
-  int woken_ = 0;     ///< woken workers that do not run yet
+  int sleeping_ = 0;                                ///< workers that sleep and have not been woken
+  int woken_ = 0;                                   ///< woken workers that do not run yet
   const std::function<bool()>* awaited_ = nullptr;  ///< not null: the program's thread sleeps
   bool program_woken_ = false;
   std::function<void()> start_;

@@ -119,7 +119,8 @@ double seconds_of_flops(const Op& op, double flops, const Machine& machine) {
 
 double seconds_of_point(const Op& op, const Machine& machine) {
   constexpr double kElementBytes = 8;
-  const double bytes = kElementBytes * (streams_operands(op) ? 0 : static_cast<double>(op.reads.size() + op.outputs.size()));
+  const double bytes =
+      kElementBytes * (streams_operands(op) ? 0 : static_cast<double>(op.reads.size() + op.outputs.size()));
   return std::max(seconds_of_flops(op, op.flops_per_point, machine), bytes / machine.stream_rate);
 }
 

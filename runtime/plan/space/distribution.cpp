@@ -353,8 +353,8 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
   const std::string suffix = " of " + tiles + (tiles == "1" ? " tile" : " tiles");
   if (by_table()) return "table" + suffix;
   if (parts_->columns) {
-    return std::to_string(parts_->columns->count) + " columns along " + name(parts_->columns->column_dim) + ", rows along " +
-           name(parts_->columns->row_dim) + suffix;
+    return std::to_string(parts_->columns->count) + " columns along " + name(parts_->columns->column_dim) +
+           ", rows along " + name(parts_->columns->row_dim) + suffix;
   }
   std::string axes;
   for (int d = 0; d < rank(); ++d) {

@@ -118,8 +118,8 @@ Index largest_block(const Op& op, const PlanInputs& inputs) {
 
 double seconds_alone(const Op& op, const Operands& operands, const Machine& machine) {
   const auto sized = [](const TensorDesc& tensor) { return tensor.sized(); };
-  const bool known = op.op_class == OpClass::kMap || op.op_class == OpClass::kReduce || op.op_class == OpClass::kSource ||
-                     op.op_class == OpClass::kContraction;
+  const bool known = op.op_class == OpClass::kMap || op.op_class == OpClass::kReduce ||
+                     op.op_class == OpClass::kSource || op.op_class == OpClass::kContraction;
   if (!known || std::ranges::any_of(op.outputs, sized) ||
       std::ranges::any_of(op.labels, [](const LabelDesc& label) { return label.from_data; }))
     return std::numeric_limits<double>::infinity();

@@ -13,8 +13,9 @@ namespace {
 // Note [Tiles for threads] Threads execute whole tasks, so a rank stays busy to the end only with several tasks per
 // thread: at least four tiles, in a number that small factors make divisible by the threads if possible. Panels
 // multiply the tasks but run in order. For memory-bound work smaller tasks are worthwhile: the bytes and flops of a
-// task count, not its elements. No tile is cut into pieces shorter than a grain: waking a thread for less costs more than
-// it saves. Cuts that limit a tile's size, and all cuts under --reproducible, are independent of threads and grain.
+// task count, not its elements. No tile is cut into pieces shorter than a grain: waking a thread for less costs more
+// than it saves. Cuts that limit a tile's size, and all cuts under --reproducible, are independent of threads and
+// grain.
 
 /// The next number of pieces to cut, so that `tiles` becomes a multiple of `threads`.
 Index next_cut(Index tiles, Index threads) {

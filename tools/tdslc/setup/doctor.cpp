@@ -192,8 +192,9 @@ std::string disk_text(const plan::Machine& m, const rt::DiskRates& disk) {
 }
 
 std::string overheads_text(const plan::Machine& m, const std::string& trouble) {
-  const std::string overheads = fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us, grain {:.0f} us",
-                                            m.task_overhead * 1e6, m.exchange_overhead * 1e6, m.grain * 1e6);
+  const std::string overheads =
+      fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us, grain {:.0f} us", m.task_overhead * 1e6,
+                  m.exchange_overhead * 1e6, m.grain * 1e6);
   return overheads + (trouble.empty() ? "\n" : fmt::format(" (not measured now: {})\n", trouble));
 }
 
