@@ -87,6 +87,8 @@ struct Engine::State {
   void work();
   /// `done`: what the program's thread waits for; null: a worker is idle.
   void idle(Lock& lock, const std::function<bool()>* done);
+  /// True if an idle thread polls.
+  [[nodiscard]] bool must_poll() const { return !context.single() || polls.includes_disk; }
   void begin_workers();
   void start_workers();
   void end_workers();
@@ -132,6 +134,7 @@ void Engine::State::work_until(Done done) {
     Lock lock(context.mutex);
     IdleTime waiting(context, profile, tracer);
     workers.program_works = false;
+    bool idled = false;
     while (!done() && !failure.failed()) {
       if (context.options.stop) ask_to_stop(lock);
       if (TaskRun* task = ready.pop()) {
@@ -140,10 +143,12 @@ void Engine::State::work_until(Done done) {
         run_task(lock, *task);
       } else {
         waiting.begin();
+        idled = true;
         idle(lock, &over);
       }
     }
     if (!failure.failed()) ready.offer(false);
+    if (idled && must_poll() && !workers.polling) ready.wake_worker();  // this thread has polled for a sleeping one
     workers.program_works = true;
   } catch (...) {
     // Unlike an exception of the program itself, a task's failure occurs on this rank only: the other ranks must be

@@ -193,7 +193,7 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   call.clear();
   spare_calls.push_back(std::move(memory));  // one per thread at most
   complete(task);
-  if ((context.single() && !polls.includes_disk) || (!ready.empty() && end - polls.last < kPollEvery)) return;
+  if (!must_poll() || (!ready.empty() && end - polls.last < kPollEvery)) return;
   lock.unlock();
   poll();
   lock.lock();

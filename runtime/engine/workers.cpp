@@ -58,7 +58,7 @@ void Engine::State::ask_to_stop(Lock& lock) {
 
 /// One thread of an idle rank polls, the others sleep. Called and returns with the lock held.
 void Engine::State::idle(Lock& lock, const std::function<bool()>* done) {
-  if ((context.single() && !polls.includes_disk) || workers.polling || failure.failed()) {
+  if (!must_poll() || workers.polling || failure.failed()) {
     if (done == nullptr) return ready.sleep(lock);
     return ready.sleep_as_program(lock, *done, context.options.stop ? kAskEvery : 0);
   }

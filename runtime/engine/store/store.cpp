@@ -171,7 +171,7 @@ struct ObjectAllocator {
   ObjectMemory* memory;
   explicit ObjectAllocator(ObjectMemory* m) : memory(m) {}
   template <class U>
-  explicit ObjectAllocator(const ObjectAllocator<U>& other) : memory(other.memory) {}
+  ObjectAllocator(const ObjectAllocator<U>& other) : memory(other.memory) {}
   T* allocate(std::size_t n) { return static_cast<T*>(memory->take(n * sizeof(T))); }
   void deallocate(T* p, std::size_t n) { memory->give_back(p, n * sizeof(T)); }
   friend bool operator==(const ObjectAllocator& a, const ObjectAllocator& b) { return a.memory == b.memory; }

@@ -64,6 +64,8 @@ class ReadyQueue {
   void tell_program() {
     if (awaited_ != nullptr && !program_woken_ && (*awaited_)()) wake_program();
   }
+  /// False if no worker sleeps.
+  bool wake_worker();
   /// Wakes all threads: the state of the engine has changed.
   void wake_all();
 
@@ -84,7 +86,6 @@ class ReadyQueue {
   };
   /// Nanoseconds.
   [[nodiscard]] static std::int64_t work_of(const TaskRun& task);
-  bool wake_worker();
   void wake_program() {
     program_woken_ = true;
     program_.notify_one();

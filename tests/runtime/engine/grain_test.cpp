@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -16,7 +17,7 @@ namespace tdsl::tests {
 namespace {
 
 /// x + 1 for a vector of `n` elements; `at_task` is called by every task.
-Tensor<double> next(TestSession& session, const Tensor<double>& x, const std::function<void()>& at_task) {
+Tensor<double> plus_one(TestSession& session, const Tensor<double>& x, const std::function<void()>& at_task) {
   plan::OpBuilder op(plan::OpClass::kMap, "x", 2, 2);
   op.out("i", x.extent(0)).read(x.id(), {plan::at(0)}).flops(1);
   return session.compute<double>(op, [at_task](const TaskArgs& args) {
@@ -27,7 +28,7 @@ Tensor<double> next(TestSession& session, const Tensor<double>& x, const std::fu
   });
 }
 
-Tensor<double> zeros(TestSession& session, Index n) {
+Tensor<double> start_of_steps(TestSession& session, Index n) {
   plan::OpBuilder op(plan::OpClass::kSource, "x", 1, 1);
   op.out("i", n);
   return session.compute<double>(op, [](const TaskArgs& args) {
@@ -37,7 +38,7 @@ Tensor<double> zeros(TestSession& session, Index n) {
 }
 
 /// Threads that have run tasks.
-class Seen {
+class SeenThreads {
  public:
   void note() {
     const std::lock_guard lock(mutex_);
@@ -62,13 +63,13 @@ class Seen {
 TEST_CASE("engine: steps below a grain stay on the program's thread, whatever the number of threads") {
   if (rt::World(rt::read_environment()).size() > 1) return;  // an idle rank polls, and its polling thread takes tasks
   for (const std::vector<Index>& tile : {std::vector<Index>{}, {8}}) {
-    Seen seen;
+    SeenThreads seen;
     RunSettings settings{3, tile};
     settings.adjust = [](rt::RunSetup& setup) { setup.engine_options.grain = 10; };
     const auto result = values<double>();
     run(settings, [&](TestSession& session) {
-      Tensor<double> x = zeros(session, 32);
-      for (int k = 0; k < 200; ++k) x = next(session, x, [&seen] { seen.note(); });
+      Tensor<double> x = start_of_steps(session, 32);
+      for (int k = 0; k < 200; ++k) x = plus_one(session, x, [&seen] { seen.note(); });
       session.collect(x, result);
     });
     CHECK(*result == std::vector<double>(32, 200.0));
@@ -77,7 +78,7 @@ TEST_CASE("engine: steps below a grain stay on the program's thread, whatever th
 }
 
 TEST_CASE("engine: workers start with the first work above a grain, and share it") {
-  Seen seen;
+  SeenThreads seen;
   bool both = true;
   RunSettings settings{2, {8}};
   settings.adjust = [](rt::RunSetup& setup) {
@@ -87,7 +88,7 @@ TEST_CASE("engine: workers start with the first work above a grain, and share it
   const auto result = values<double>();
   run(settings, [&](TestSession& session) {
     const Index ranks = session.inside().sink.planner().inputs().ranks;
-    Tensor<double> x = next(session, zeros(session, 64 * ranks), [&] {
+    Tensor<double> x = plus_one(session, start_of_steps(session, 64 * ranks), [&] {
       seen.note();
       if (!seen.wait_for(2)) both = false;
     });
@@ -108,8 +109,8 @@ TEST_CASE("engine: an iteration in the steady state allocates a constant number 
       const auto result = values<double>();
       const std::size_t before = allocations();
       run(settings, [&](TestSession& session) {
-        Tensor<double> x = zeros(session, n);
-        for (int k = 0; k < steps; ++k) x = next(session, x, [] {});
+        Tensor<double> x = start_of_steps(session, n);
+        for (int k = 0; k < steps; ++k) x = plus_one(session, x, [] {});
         session.collect(x, result);
       });
       return allocations() - before;
