@@ -42,7 +42,7 @@ void ReadyQueue::offer(bool takes) {
 void ReadyQueue::offer_poll() {
   if (tasks_.empty() || woken_ > 0) return;
   if (static_cast<double>(tasks_.top()->work) < kNanoseconds * context_.options.grain) return;
-  if (!wake_worker() && awaited_ != nullptr && !program_woken_) wake_program();
+  wake_one();
 }
 
 bool ReadyQueue::wake_worker() {

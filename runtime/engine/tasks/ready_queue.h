@@ -54,9 +54,9 @@ class ReadyQueue {
   /// Wakes threads for ready work, one per grain; `takes`: the caller runs the oldest task next. Starts the workers
   /// with the first work that needs them.
   void offer(bool takes);
-  /// Wakes a worker if there is a task: the caller will not look again soon.
+  /// Wakes a thread if there is a task: the caller will not look again soon.
   void offer_any() {
-    if (!tasks_.empty() && woken_ == 0) wake_worker();
+    if (!tasks_.empty() && woken_ == 0) wake_one();
   }
   /// The caller, which polls, takes the oldest task next: wakes another thread to poll if that task is long.
   void offer_poll();
@@ -86,6 +86,9 @@ class ReadyQueue {
   };
   /// Nanoseconds.
   [[nodiscard]] static std::int64_t work_of(const TaskRun& task);
+  void wake_one() {
+    if (!wake_worker() && awaited_ != nullptr && !program_woken_) wake_program();
+  }
   void wake_program() {
     program_woken_ = true;
     program_.notify_one();
