@@ -85,7 +85,7 @@ struct Engine::State {
   template <class Done>
   void work_until(Done done);
   void work();
-  /// `done`: what the program's thread waits for; null: a worker is idle.
+  /// `done`: the condition of the program's thread; null: a worker is idle.
   void idle(Lock& lock, const std::function<bool()>* done);
   /// True if an idle thread polls.
   [[nodiscard]] bool must_poll() const { return !context.single() || polls.includes_disk; }

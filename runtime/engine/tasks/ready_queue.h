@@ -60,7 +60,7 @@ class ReadyQueue {
   }
   /// The caller, which polls, takes the oldest task next: wakes another thread to poll if that task is long.
   void offer_poll();
-  /// Wakes the program's thread if what it waits for has happened.
+  /// Wakes the program's thread if its condition holds.
   void tell_program() {
     if (awaited_ != nullptr && !program_woken_ && (*awaited_)()) wake_program();
   }
@@ -71,7 +71,7 @@ class ReadyQueue {
 
   /// A worker sleeps.
   void sleep(Lock& lock);
-  /// The program's thread sleeps until woken, and at most `seconds`; 0: without limit. `done`: what it waits for; asked
+  /// The program's thread sleeps until woken, and at most `seconds`; 0: without limit. `done`: its condition, evaluated
   /// by other threads, under the lock.
   void sleep_as_program(Lock& lock, const std::function<bool()>& done, double seconds);
   /// Called once, by the first offer that needs workers; null: they have been started.

@@ -10,7 +10,7 @@
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/engine/harness.h"
 
-// Small steps: which threads run them, and what they allocate.
+// Small steps: their threads and allocations.
 
 namespace tdsl::tests {
 
