@@ -102,6 +102,8 @@ void Engine::State::poll_in_kernel() noexcept {
     const Lock lock(context.mutex);
     ++profile.silence.polls;
     profile.note_silence(time - before);
+    ready.offer(false);
+    ready.offer_any();
   } catch (...) { failure.fail(std::current_exception()); }
 }
 
@@ -111,6 +113,8 @@ void Engine::State::on_disk_completion(int thread) noexcept {
   try {
     take_disk();
     poll();
+    const Lock lock(context.mutex);
+    ready.offer_any();
   } catch (...) { failure.fail(std::current_exception()); }
 }
 
@@ -186,7 +190,11 @@ bool Engine::State::poll_once(Transport& access) {
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
   admit();
-  ready.wake_all();
+  if (failure.failed()) {
+    ready.wake_all();
+  } else {
+    ready.tell_program();  // the caller offers the tasks
+  }
   const std::vector<Notices::Action> due = notices.take_due();
   if (failure.failed() && notices.settled()) failure.end();
   lock.unlock();

@@ -112,6 +112,7 @@ class Planner {
 
  private:
   struct Choice;
+  struct Consequences;
   using Planned = std::vector<std::shared_ptr<const PlannedOp>>;
 
   using Dead = std::vector<TensorId>;  ///< tensors whose last use is this operation
@@ -120,7 +121,10 @@ class Planner {
   [[nodiscard]] std::optional<Op> forget_source(TensorId tensor);
   void plan_op(Op op, const Dead& dead, Planned& out);
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
-  void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
+  /// `choice`: the decision that `plan` belongs to; null: none.
+  void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out, const Choice* choice = nullptr);
+  [[nodiscard]] Consequences consequences_of(const PlannedOp& planned) const;
+  [[nodiscard]] bool is_fully_described(const Op& op) const;
   [[nodiscard]] std::vector<TensorId> wanted_whole(const Op& op, const Dead& dead) const;
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
   void keep_copy(const Op& made, Planned& out);

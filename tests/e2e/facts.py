@@ -681,6 +681,15 @@ class Facts(RelationFacts, BoundaryFacts, EverydayFacts, MaskedFacts):
         ranks = json.loads((self.work / "small.json").read_text())["per_rank"]
         if any(rank["bytes_received"] for rank in ranks):
             raise Failed(f"a run over 200 elements exchanges: {[rank['bytes_received'] for rank in ranks]}")
+        np.save(self.work / "d.npy", np.linspace(0, 1, 200_000))
+        machine, tasks = self.work / "grain.machine", []
+        for grain in 1, 1e-9:  # no step is cut into pieces shorter than a grain
+            machine.write_text(f"grain = {grain}\n")
+            self.run(self.work / "small_steps", 1, ["--d", "d.npy", "--g", "g.npy", "--steps", "2", "--threads", "4", "--quiet", "--stats", "small.json"],
+                     {"TDSL_MACHINE": str(machine)})
+            tasks.append(sum(row["measured"]["tasks"] for row in json.loads((self.work / "small.json").read_text())["statements"]))
+        if not 2 * tasks[0] < tasks[1]:
+            raise Failed(f"{tasks[0]} tasks of a second, {tasks[1]} of a nanosecond")
 
     # `explain` shows every statement's decision and the cost of the alternative; --why lists all; --dot draws the plan.
     def test_explain_says_why(self):

@@ -327,7 +327,8 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
   json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
   json.field("stream_rate", run.machine.stream_rate)
       .field("task_overhead", run.machine.task_overhead)
-      .field("exchange_overhead", run.machine.exchange_overhead);
+      .field("exchange_overhead", run.machine.exchange_overhead)
+      .field("grain", run.machine.grain);
   json.field("disk_read_rate", run.machine.disk_read_rate).field("disk_write_rate", run.machine.disk_write_rate);
   json.field("write_call", run.machine.write_call).end_object();
   if (form.measured) {

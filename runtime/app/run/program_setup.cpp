@@ -83,6 +83,8 @@ RunSetup ProgramRun::setup() {
   plan.settle_nodes();
   EngineOptions engine;
   engine.threads = plan.threads;
+  engine.machine = plan.machine;
+  engine.grain = environment_.delay_seed == 0 ? plan.machine.grain : 0;  // delays are for tests of concurrency
   engine.window_bytes = plan.window;
   limit_ = memory_limit(plan.threads);
   engine.memory_bytes = limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0);

@@ -48,13 +48,18 @@ Interval inside_part(const plan::DimAccess& dim, Interval part, Interval touched
   return label;
 }
 
+/// True for an operand in several parts that is large enough to be read in place where possible.
+bool has_parts(const Input& input) {
+  return !input.sized && input.parts.size() >= 2 && input.box.volume() * input.element_bytes >= kLeastCut;
+}
+
 /// The interior, or all labels if none is worthwhile.
 Labels interior(const TaskRun& task) {
   const Labels& all = task.labels;
   Labels inner = all;
   for (std::size_t k = 0; k < task.inputs.size(); ++k) {
     const Input& input = task.inputs[k];
-    if (input.sized || input.parts.size() < 2 || input.box.volume() * input.element_bytes < kLeastCut) continue;
+    if (!has_parts(input)) continue;
     const auto main =
         std::max_element(input.parts.begin(), input.parts.end(),
                          [](const InputPart& a, const InputPart& b) { return a.box.volume() < b.box.volume(); });
@@ -185,10 +190,11 @@ void KernelCalls::prepare(TaskRun& task, Call& call) {
   if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
     const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit &&
                      call.taken == nullptr && !task.operation->planned->plan.packs();
-    const Labels inner = cut ? interior(task) : task.labels;
-    for (Labels& labels :
-         inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
-      call.runs.push_back({std::move(labels), {}});
+    const Labels inner = cut && std::ranges::any_of(task.inputs, has_parts) ? interior(task) : Labels{};
+    if (inner.empty() || inner == task.labels) {
+      call.add_run().labels.assign(task.labels.begin(), task.labels.end());
+    } else {
+      for (Labels& labels : interior_and_strips(task.labels, inner)) call.add_run().labels = std::move(labels);
     }
   }
   for (Call::Run& run : call.runs) {
@@ -329,6 +335,26 @@ void KernelCalls::begin_continued(TaskRun& task, Call& call) {
 bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, Index own_uses) {
   if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;
+}
+
+Call::Run& Call::add_run() {
+  runs.push_back(std::move(spare));
+  spare = {};
+  return runs.back();
+}
+
+void Call::clear() {
+  if (!runs.empty()) spare = std::move(runs.front());
+  spare.labels.clear();
+  spare.inputs.clear();
+  runs.clear();
+  outputs.clear();
+  assemblies.clear();
+  blocks.clear();
+  sinks.clear();
+  sink_list.clear();
+  taken = nullptr;
+  fresh = false;
 }
 
 void Call::assemble() const {

@@ -118,6 +118,10 @@ void Engine::beat() {
       lost = s.watching.beat(own);
     }
     s.poll();
+    {
+      const Lock lock(s.context.mutex);
+      s.ready.offer_any();
+    }
     if (lost) throw RunError(*lost);
   } catch (...) { s.failure.fail(std::current_exception()); }
 }

@@ -35,8 +35,9 @@ bool reads_where_it_writes(const Op& op, const Access& access) {
     const OutSubscript& out = op.out[d];
     const DimAccess& in = access.dims[d];
     if (in.whole || in.divisor != 1 || in.offset != Interval{out.constant, out.constant + 1}) return false;
-    const bool same = out.label >= 0 ? in.terms == std::vector<Affine::Term>{{out.label, out.coefficient}}
-                                     : in.terms.empty() && out.label == kNoLabel;
+    const bool same = out.label >= 0
+                          ? in.terms.size() == 1 && in.terms.front() == Affine::Term{out.label, out.coefficient}
+                          : in.terms.empty() && out.label == kNoLabel;
     if (!same) return false;
   }
   return true;

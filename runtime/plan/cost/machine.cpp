@@ -11,7 +11,7 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConstants{
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 12> kConstants{
     {{"latency", &Machine::latency},
      {"bandwidth", &Machine::bandwidth},
      {"near_latency", &Machine::near_latency},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConsta
      {"stream_rate", &Machine::stream_rate},
      {"task_overhead", &Machine::task_overhead},
      {"exchange_overhead", &Machine::exchange_overhead},
+     {"grain", &Machine::grain},
      {"disk_read_rate", &Machine::disk_read_rate},
      {"disk_write_rate", &Machine::disk_write_rate},
      {"write_call", &Machine::write_call}}};
@@ -114,6 +115,13 @@ constexpr double kBlockRows = 128;
 double seconds_of_flops(const Op& op, double flops, const Machine& machine) {
   const double blas = op.op_class == OpClass::kContraction ? 1.0 : op.product_share;
   return flops * (blas + (1 - blas) / kLoopRate) / machine.flop_rate;
+}
+
+double seconds_of_point(const Op& op, const Machine& machine) {
+  constexpr double kElementBytes = 8;
+  const double bytes =
+      kElementBytes * (streams_operands(op) ? 0 : static_cast<double>(op.reads.size() + op.outputs.size()));
+  return std::max(seconds_of_flops(op, op.flops_per_point, machine), bytes / machine.stream_rate);
 }
 
 double reads_of_shared(const Op& op, double points) {

@@ -19,6 +19,7 @@ struct Machine {
       6e-6;  ///< seconds of overhead per task apart from its kernel, including recording and admission
   double exchange_overhead =
       3.3e-5;               ///< seconds per operation for which a rank receives data, apart from latency and bandwidth
+  double grain = 2e-5;      ///< least seconds of work worth another thread: at least the time to wake one
   double near_latency = 0;  ///< seconds per message between ranks of a node; 0: same as between nodes
   double near_bandwidth = 0;     ///< bytes per second and rank from ranks of the same node; 0: same as between nodes
   double disk_read_rate = 1e9;   ///< bytes per second and node
@@ -51,6 +52,9 @@ struct Traffic {
 /// Overhead of `tasks` tasks of one operation on a rank, excluding kernels: threads share it, but a single task gains
 /// nothing from them.
 [[nodiscard]] double seconds_of_tasks(double tasks, const Machine& machine, int threads);
+
+/// Seconds of one point of an operation on dense tensors, on one thread.
+[[nodiscard]] double seconds_of_point(const Op& op, const Machine& machine);
 
 /// Text of a constants file: one `name = value` per line, `#` begins a comment. Exact: parsing it gives equal numbers.
 [[nodiscard]] std::string machine_text(const Machine& machine);

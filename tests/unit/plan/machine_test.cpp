@@ -22,6 +22,7 @@ TEST_CASE("machine constants: comments, blank lines and constants that are left 
   const Machine m = parse_machine("# measured\n\n  bandwidth=5e8  # slow\r\n");
   CHECK(m.bandwidth == 5e8);
   CHECK(m.latency == Machine{}.latency);
+  CHECK(parse_machine("grain = 5e-5").grain == 5e-5);
   CHECK(parse_machine("") == Machine{});
 }
 

@@ -159,6 +159,7 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   measured.overheads = measure_overheads(measured.near.latency);
   m.task_overhead = measured.overheads.task > 0 ? measured.overheads.task : before.task_overhead;
   m.exchange_overhead = measured.overheads.exchange > 0 ? measured.overheads.exchange : before.exchange_overhead;
+  m.grain = std::max(plan::Machine{}.grain, measure_wake_up());
   if (line.hosts.empty()) return m;
   measured.far = measure_link(line.hosts);
   if (!measured.far.trouble.empty()) return m;
@@ -191,8 +192,9 @@ std::string disk_text(const plan::Machine& m, const rt::DiskRates& disk) {
 }
 
 std::string overheads_text(const plan::Machine& m, const std::string& trouble) {
-  const std::string overheads = fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us",
-                                            m.task_overhead * 1e6, m.exchange_overhead * 1e6);
+  const std::string overheads =
+      fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us, grain {:.0f} us", m.task_overhead * 1e6,
+                  m.exchange_overhead * 1e6, m.grain * 1e6);
   return overheads + (trouble.empty() ? "\n" : fmt::format(" (not measured now: {})\n", trouble));
 }
 
@@ -215,6 +217,7 @@ int doctor(const CommandLine& line) {
                                             {"stream_rate", m.stream_rate},
                                             {"task_overhead", m.task_overhead},
                                             {"exchange_overhead", m.exchange_overhead},
+                                            {"grain", m.grain},
                                             {"disk_read_rate", m.disk_read_rate},
                                             {"disk_write_rate", m.disk_write_rate}};
   bool good = measured.far.trouble.empty() && (line.spill.empty() || measured.disk.trouble.empty());

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "tools/build/compile.h"
@@ -110,6 +114,31 @@ Overheads measure_overheads(double latency) {
     found.trouble = "a program of small steps does not compile";
   } catch (const std::exception& error) { found.trouble = error.what(); }
   return found;
+}
+
+double measure_wake_up() {
+  constexpr int kRounds = 200;
+  const auto seconds = [] {
+    std::mutex mutex;
+    std::condition_variable wake;
+    int turn = 0;
+    const auto take_turns = [&](int mine) {
+      for (int k = 0; k < kRounds; ++k) {
+        std::unique_lock lock(mutex);
+        wake.wait(lock, [&] { return turn % 2 == mine; });
+        ++turn;
+        wake.notify_one();
+      }
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    std::thread other([&] { take_turns(1); });
+    take_turns(0);
+    other.join();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  double best = seconds();
+  for (int k = 1; k < kRuns; ++k) best = std::min(best, seconds());
+  return best / (2 * kRounds);
 }
 
 }  // namespace tdsl::tools
