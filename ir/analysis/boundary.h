@@ -8,8 +8,8 @@
 
 namespace tdsl::ir {
 
-/// A subscript that `pad` clamps, mirrors or moves into its dimension: `edge(x, n)`, `reflect(x, n)`, `symmetric(x, n)`,
-/// `around(x, n)` for an affine position x of known range.
+/// A subscript that `pad` clamps, mirrors or moves into its dimension: `edge(x, n)`, `reflect(x, n)`, `symmetric(x,
+/// n)`, `around(x, n)` for an affine position x of known range.
 struct Boundary {
   BinaryOp op = BinaryOp::kEdge;
   Affine position;

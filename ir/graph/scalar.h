@@ -78,8 +78,8 @@ enum class UnaryOp : std::uint8_t {
 /// product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where
 /// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect, kSymmetric and
 /// kAround map an integer position `left` into 0 .. right - 1: the nearest, mirrored at or beside the ends, or the
-/// remainder; with `right` = 0 the image lies outside. kAround stands where conditions exclude one side of the dimension,
-/// and the image is `left` unless the dimension is shorter than the distance.
+/// remainder; with `right` = 0 the image lies outside. kAround stands where conditions exclude one side of the
+/// dimension, and the image is `left` unless the dimension is shorter than the distance.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,

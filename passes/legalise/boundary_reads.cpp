@@ -9,8 +9,8 @@
 // The conditions prove that each read is in bounds where it is evaluated. A constant other than 1 and -1 is reduced to
 // 0 .. n - 1 first, by a separate scalar.
 //
-// Over a longer range, or for another affine position, there is a place beyond each end. It is `around` the dimension if
-// that may be shorter than the distance:
+// Over a longer range, or for another affine position, there is a place beyond each end. It is `around` the dimension
+// if that may be shorter than the distance:
 //
 //     compute [i in 0..add(%0, 4)] (%1[mod(sub(i, 2), %0)])
 // becomes
