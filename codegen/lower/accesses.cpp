@@ -167,6 +167,7 @@ class AccessFinder {
 
   /// The positions and the images of those outside, which are near the ends of the dimension.
   SymbolicDim near(const ir::Boundary& b) {
+    if (b.op == ir::BinaryOp::kAround) return around(b);
     const auto below = b.below.constant();
     const auto above = b.above.constant();
     if (!below || !above) return near_at_start(b);
@@ -175,7 +176,19 @@ class AccessFinder {
     return {b.position.terms,
             {c - Extent(ir::farthest_image(b.op, *above)), c + Extent(ir::farthest_image(b.op, *below) + 1)}};
   }
-  /// The same for distances that are known when the program starts; the whole dimension for very large ones.
+  /// Positions x + n of an x below 0, and x - n of an x above: each is its own image, unless the dimension is shorter
+  /// than the distance of x. Then the image lies within that distance on the other side.
+  SymbolicDim around(const ir::Boundary& b) {
+    const Extent& c = b.position.constant;
+    const auto low_end = (b.extent + b.below).constant();
+    if (low_end && premises_.below(b.position, b.extent))
+      return {b.position.terms, {c, c + Extent(std::max<std::int64_t>(*low_end, 1))}};
+    const auto high_end = (b.extent + b.above).constant();
+    if (high_end && premises_.never_negative(b.position))
+      return {b.position.terms, {c - Extent(std::max<std::int64_t>(*high_end - 1, 0)), c + Extent(1)}};
+    return whole_dim();
+  }
+  /// Boundaries at distances that are known when the program starts; the whole dimension for very large ones.
   SymbolicDim near_at_start(const ir::Boundary& b) {
     using enum ir::BinaryOp;
     constexpr std::int64_t kEverything = std::int64_t{1} << 61;

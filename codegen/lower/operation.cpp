@@ -167,6 +167,8 @@ OperationStep ComputeLowering::operation() {
     op->set_uncut(1);
     op->divisible = false;
   }
+  // A map without store subscripts writes each element once, where its guard is false too.
+  if (!op->has_base()) op->overwrites = op->divisible && compute_.left.empty() && !compute_.combine;
   return {target_, op, kernel};
 }
 

@@ -57,6 +57,7 @@ std::optional<Literal> fold_integers(BinaryOp op, std::int64_t a, std::int64_t b
     case BinaryOp::kEdge: return Literal(rt::scalar::edge(a, b));
     case BinaryOp::kReflect: return Literal(rt::scalar::reflect(a, b));
     case BinaryOp::kSymmetric: return Literal(rt::scalar::symmetric(a, b));
+    case BinaryOp::kAround: return Literal(rt::scalar::around(a, b));
     case BinaryOp::kEq: return Literal(a == b);
     case BinaryOp::kNe: return Literal(a != b);
     case BinaryOp::kLt: return Literal(a < b);

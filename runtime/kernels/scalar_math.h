@@ -164,7 +164,7 @@ template <Integer T>
 }
 
 /// The image of position `a` in 0 .. n - 1: the nearest element; mirrored at the first and last element; mirrored
-/// between these and their neighbors outside. With n = 0 the image lies outside, too.
+/// between these and their neighbors outside; the remainder. With n = 0 the image lies outside, too.
 template <Integer T>
 [[nodiscard]] constexpr T edge(T a, T n) {
   return a < 0 ? T{0} : a < n ? a : static_cast<T>(n - 1);
@@ -182,6 +182,10 @@ template <Integer T>
   if (n < 1) return T{0};
   const T r = mod(a, static_cast<T>(2 * n));
   return r < n ? r : static_cast<T>(2 * n - 1 - r);
+}
+template <Integer T>
+[[nodiscard]] constexpr T around(T a, T n) {
+  return n < 1 ? T{0} : mod(a, n);
 }
 
 template <Number T>

@@ -779,7 +779,7 @@ class Facts(RelationFacts, BoundaryFacts, EverydayFacts, MaskedFacts):
         text = (ROOT / "samples" / "two_layer_network.tdsl").read_text()
         path = self.work / "two_layer_network.tdsl"
         emitted = []
-        for imports in ("", "".join(f"import std.{name};\n" for name in ("calculus", "linalg", "nn", "ode", "optimise", "random", "signal", "solvers", "stats"))):
+        for imports in ("", "".join(f"import std.{name};\n" for name in ("calculus", "linalg", "nn", "ode", "optimise", "polynomial", "random", "signal", "solvers", "stats"))):
             path.write_text(text + imports)
             result = launch.run([self.tdslc, "emit", path], self.options.limit)
             emitted.append(re.sub(r"(?m)^ *info\.file\(.*\n", "", result.out))

@@ -160,7 +160,7 @@ TensorHandle Session::record_map(ElementType type, const Where& where, std::init
   const bool source = reads.size() == 0;
   plan::OpBuilder op = operation(source ? plan::OpClass::kSource : plan::OpClass::kMap, where, out, {}, reads);
   op.flops(flops);
-  if (!source) op.divisible();
+  if (!source) op.divisible().overwrites();
   return record(op, type, kernel.take());
 }
 
@@ -174,11 +174,12 @@ TensorHandle Session::record_reduction(ElementType type, const Where& where, std
 
 TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out,
                                   std::initializer_list<Over> over, Meeting meeting, std::initializer_list<Read> reads,
-                                  RowFlops flops, EmittedKernel& kernel) {
+                                  RowFlops flops, EmittedKernel& kernel, bool overwrites) {
   plan::OpBuilder op =
       operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
   op.combine(meeting.all).pieces(std::move(meeting.pieces));
   op.flops_per_row(flops.all, flops.of_products, flops.dense);
+  if (overwrites) op.overwrites();
   return record(op, type, kernel.take());
 }
 
@@ -199,7 +200,7 @@ TensorHandle Session::record_piece(ElementType type, const Where& where, const T
   std::vector<plan::Affine::Term> terms;
   const std::vector<Index> strides = row_major_strides(extents);
   for (std::size_t d = 0; d < strides.size(); ++d) terms.push_back({static_cast<int>(d), strides[d]});
-  op.read(packed.id(), {plan::at(std::move(terms), first)}).flops(0).divisible();
+  op.read(packed.id(), {plan::at(std::move(terms), first)}).flops(0).divisible().overwrites();
   return record(op, type, piece_kernel(packed.state().type, type, first, strides));
 }
 

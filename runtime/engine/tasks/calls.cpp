@@ -158,6 +158,25 @@ bool may_take_over(const TaskRun& task, const Block& block) {
   return is_last_holder(operation, tensor, block, own_uses);
 }
 
+/// Gives the result's block the buffer of an operand's block with the same box, if only this task still needs that and
+/// reads each element before it writes it.
+void take_over_operand(const TaskRun& task, const TensorInstance& output, Block& block) {
+  const OperationRun& operation = *task.operation;
+  for (std::size_t k = 0; k < task.inputs.size() && task.task.hit; ++k) {
+    const Input& input = task.inputs[k];
+    Block* const old = operation.replaceable[k] && input.parts.size() == 1 ? input.parts[0].local : nullptr;
+    if (old == nullptr || old->buffer == nullptr || input.sized || input.element_bytes != output.element_bytes() ||
+        input.tensor->box_of(input.parts[0].number) != task.out_box)
+      continue;
+    Index own_uses = 0;
+    for (const Input& other : task.inputs)
+      own_uses += std::ranges::count(other.parts, old, [](const InputPart& part) -> Block* { return part.local; });
+    if (!is_last_holder(operation, *input.tensor, *old, own_uses)) continue;
+    block.buffer = std::move(old->buffer);
+    return;
+  }
+}
+
 /// The rows of an operand that a task meets, if any part of it came by a list; null: all are there.
 RowListRef rows_met(const TaskRun& task, std::size_t k) {
   const auto by_list = [](const InputPart& part) { return part.remote != nullptr && part.remote->rows != nullptr; };
@@ -265,8 +284,8 @@ Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box&
   return call.assemblies.back().whole;
 }
 
-/// For the task of the first panel: gives its output blocks a buffer, which is new, taken over from the base if nothing
-/// else needs it, or shared with the base if the operation writes nothing.
+/// For the task of the first panel: gives its output blocks a buffer, which is new, taken over from an operand or the
+/// base if nothing else needs it, or shared with the base if the operation writes nothing.
 void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
@@ -277,6 +296,7 @@ void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
     if (!call.fresh) return begin_updated(task, call);
     Block& block = context_.tensors.block(*output, task.out_number);
     if (operation.lend) block.buffer = operation.lend(task.out_box);
+    if (block.buffer == nullptr) take_over_operand(task, *output, block);
     if (block.buffer == nullptr)
       block.buffer = context_.store.allocate(task.out_box.volume() * output->element_bytes());
   }

@@ -127,6 +127,7 @@ struct OperationRun {
   bool sized_output = false;         ///< any output is sized
   bool base_read_in_place = true;    ///< only the task of the same tile reads a block of the base, element by element
   std::vector<bool> pointwise_base;  ///< per read: the base is read only at the element being written
+  std::vector<bool> replaceable;     ///< per read: the result may take over its block (plan::may_write_into)
 
   plan::Step step;  ///< the next one to admit
   bool step_listed = false;

@@ -43,6 +43,14 @@ bool reads_where_it_writes(const Op& op, const Access& access) {
   return true;
 }
 
+bool may_write_into(const Op& op, TensorId operand) {
+  if (op.op_class != OpClass::kMap || !op.overwrites || op.base >= 0 || op.outputs.size() != 1 ||
+      op.outputs.front().sized())
+    return false;
+  return std::ranges::all_of(
+      op.reads, [&](const Access& access) { return access.tensor != operand || reads_where_it_writes(op, access); });
+}
+
 bool updates_in_place(const Op& op, const OpPlan& plan) {
   Index panels = 1;
   for (const Tiling& reduced : plan.reduce) panels *= std::max<Index>(reduced.tiles(), 1);
