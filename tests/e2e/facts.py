@@ -29,7 +29,8 @@ from sparse_facts import SparseFacts
 
 ROOT = Path(__file__).resolve().parents[2]
 # Slow tests that take turns in CI, half of them per commit.
-IN_TURNS = ("test_forms_stay_sparse", "test_walks_receive_operands_once", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products")
+IN_TURNS = ("test_forms_stay_sparse", "test_walks_receive_operands_once", "test_reads_of_few_elements_take_few_operations", "test_patterns_turn_in_loops", "test_tile_major_products_are_plain_products",
+            "test_loops_over_small_tensors_are_tasks", "test_coded_columns_take_few_bytes", "test_vectors_of_graphs_are_fetched_by_lists", "test_product_holds_its_share_and_the_window")
 # Instrumented compilers and executables are slow: only checks that run ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
