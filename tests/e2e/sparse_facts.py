@@ -112,7 +112,7 @@ class SparseFacts:
                     raise Failed(f"{name} on {ranks} ranks: rank {each['rank']} holds {each['peak_block_bytes']:.3g} B of {most_held:.3g} and receives "
                                  f"{each['bytes_received']:.3g} B of {most_received:.3g}")
 
-    # The file of a matrix bounds the elements of its fullest row, hence those of selected rows.
+    # The file of a matrix bounds the elements of its fullest row and column, hence those of selected ones.
     def test_selected_rows_are_bounded_by_the_fullest(self):
         n, each = 5000, 10
         matrix, file = 12 * n * each + 8 * n, self.work / "selected_A.mtx"
@@ -120,7 +120,7 @@ class SparseFacts:
                         + "".join(f"{i + 1} {(7 * i + 11 * k) % n + 1} 1.5\n" for i in range(n) for k in range(each)))
         np.save(self.work / "selected_p.npy", np.arange(n) % 17)
         inputs, path = ("--", "--A", file, "--p", self.work / "selected_p.npy"), self.work / "selected_rows.tdsl"
-        for form in ("A[p[i], j]", "A[p[j], i]"):
+        for form in ("A[p[i], j]", "A[p[j], i]", "A[i, p[j]]"):
             path.write_text(f"input {MATRIX};\ninput p: i64[n];\nlet r[i, j] = {form};\noutput s = sum(r, axis=1);\noutput t = sum(r);\n")
             for ranks in (1, 4):
                 for rank in self.explain(path, "-n", ranks, *inputs)["per_rank"]:
