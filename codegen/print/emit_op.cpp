@@ -171,6 +171,8 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
     call("stored_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (sparsity.result == Result::kRowsSelectedFrom)
     call("stored_rows_selected_from", list_text(sparsity.elements_of, tensor_name));
+  if (sparsity.result == Result::kColumnsSelectedFrom)
+    call("stored_columns_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (!sparsity.bounds.empty())
     call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
   if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");

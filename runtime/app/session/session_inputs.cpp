@@ -186,7 +186,12 @@ void SessionInputs::settle_entries(World& world, File& file) {
 /// For a sparse tensor whose extents are known.
 void SessionInputs::count_rows(World& world, File& file) {
   if (file.shape.empty() || file.shape[0] == 0) return;
-  file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
+  const auto counted = [&](int dimension) {
+    return sums(world, entries_by_bin(file.part.entries, file.shape[plan::idx(dimension)], dimension));
+  };
+  std::vector<plan::Index> by_columns;
+  if (file.shape.size() == 2) by_columns = counted(1);
+  file.rows = row_counts_of(file.shape[0], counted(0), by_columns);
 }
 
 bool SessionInputs::in_order(const std::string& input) const { return files_.at(input).file->in_order(); }

@@ -9,6 +9,7 @@
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/operand_needs.h"
+#include "runtime/plan/cost/panel_cuts.h"
 #include "runtime/plan/cost/tile_pieces.h"
 #include "runtime/plan/lists.h"
 #include "runtime/plan/row_counts.h"
@@ -254,6 +255,11 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
     bool copied = false;
     for (int d = 0; d < tensor.distribution.rank(); ++d) {
       const Tiling& tiling = tensor.distribution.tiling(d);
+      if (const auto panels = PanelCuts::of(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
+        copied = copied || panels->cross(tiling) || (v.plan.packs() && !panels->are_tiles(tiling));
+        box *= static_cast<double>(panels->longest());
+        continue;
+      }
       Index longest = 0;
       for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
         const Interval tiles = tiling.tiles_meeting(i);

@@ -96,13 +96,17 @@ void count_stored(const codegen::OperationProgram& operations, const rt::AppOpti
     auto [shape, entries] = rt::read_whole(*opened.entries(), input.type.scalar);
     for (const auto& [v, name] :
          operations.declarations.dimensions) {  // the shape implied by the entries may be smaller
-      const auto value = input.type.shape[0].as_value();
-      if (value && v == *value && walk.dimensions.contains(name))
-        shape[0] = std::max(shape[0], walk.dimensions.at(name));
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const auto value = input.type.shape[d].as_value();
+        if (value && v == *value && walk.dimensions.contains(name))
+          shape[d] = std::max(shape[d], walk.dimensions.at(name));
+      }
     }
     reading.push_back(reading_of(input.name, file->second, entries, walk.ranks));
+    std::vector<std::int64_t> by_columns;
+    if (shape.size() == 2) by_columns = rt::entries_by_bin(entries, shape[1], 1);
     walk.stored[input.name] = {rt::stored_of(entries.count(), shape),
-                               rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
+                               rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]), by_columns)};
   }
 }
 
