@@ -23,6 +23,7 @@
 #include "runtime/base/environment.h"
 #include "runtime/disk/spill_file.h"
 #include "runtime/engine/watch/vigil.h"
+#include "runtime/plan/planner.h"
 #include "runtime/plan/region/plan_request.h"
 
 // A run of a program on an initialised rank. For program_*.cpp and run_program.cpp only.
@@ -50,9 +51,11 @@ struct CheckpointStart {
 /// Facts that the calls of a library's handle share: a repeated call neither reads system files nor surveys the program
 /// again. Equal on all ranks.
 struct EarlierRuns {
-  /// What plan_text() has found.
+  /// What a run follows.
   struct Planned {
-    std::string plan, memory;
+    std::string plan, memory;                      ///< texts; empty: none, all of it
+    std::shared_ptr<const plan::PlanValue> value;  ///< the plan; null: none
+    std::shared_ptr<plan::Planner::Decisions> decisions;  ///< of the runs that follow it; null: of one run
   };
   std::optional<plan::Machine> machine;
   std::optional<bool> alike;         ///< processors
@@ -107,7 +110,7 @@ class ProgramRun {
   [[nodiscard]] FittingStart find_plan(Execution& execution);         ///< likewise; writes --save-plan
   [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without communication
   void open_disk(Execution& execution, const plan::PlanValue& plan);  ///< collective
-  [[nodiscard]] std::string plan_text(Execution& execution);          ///< collective
+  [[nodiscard]] EarlierRuns::Planned to_follow(Execution& execution);  ///< collective
   [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);   ///< collective
   void survey(Execution& execution);                                  ///< collective
 
