@@ -247,9 +247,9 @@ def selected(x): return x[x > 0]  # import-mask
 def row_mask(A, x): return A[A[:, 0] > 0]  # import-mask
 
 
-def index_store(x, p):
-    x[p] = 1  # import-subscript
-    return x
+def index_store(A, p):
+    A[:, p] = 1  # import-subscript
+    return A
 
 
 def too_many(x): return x[0, 0]  # import-rank

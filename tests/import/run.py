@@ -183,7 +183,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", default=str(ROOT / "build/release/bin/tdslc"))
     parser.add_argument("--filter", default="")
-    parser.add_argument("--every", type=int, default=1, help="of single.py and scripts.py every N-th function")
+    parser.add_argument("--every", type=int, default=1, help="of single.py, scripts.py and models.py every N-th function")
     parser.add_argument("--generated", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -205,11 +205,13 @@ def main():
         for name in [name for name in script.functions if name not in _CALLED][::every]:
             if chosen(f"{kind}/{name}"):
                 tell(f"{kind}/{name}", equal(script, name, options.tdslc))
-    scripts = source.Script(str(HERE / "scripts.py"))
-    for name in list(scripts.module.arguments(0))[::options.every]:
-        if chosen(f"scripts/{name}"):
-            made = [translate.bound_arguments(getattr(scripts.module, name), scripts.module.arguments(number)[name], {}) for number in range(2)]
-            tell(f"scripts/{name}", equal(scripts, name, options.tdslc, made))
+    for kind in ("scripts", "models"):
+        script = source.Script(str(HERE / f"{kind}.py"))
+        arguments_of = script.module.arguments
+        for name in list(arguments_of(0))[::options.every]:
+            if chosen(f"{kind}/{name}"):
+                made = [translate.bound_arguments(getattr(script.module, name), arguments_of(number)[name], {}) for number in range(2)]
+                tell(f"{kind}/{name}", equal(script, name, options.tdslc, made))
     for name in refusals.functions:
         if chosen(f"refusals/{name}") and name not in ("fill", "change", "helper"):
             tell(f"refusals/{name}", refused(refusals, name))

@@ -624,16 +624,6 @@ def game_of_life_slices(Z, steps):
     return Z
 
 
-def rule30(width, steps):
-    rows = np.zeros((steps, width), dtype=int)
-    rows[0, width // 2] = 1
-    for t in range(1, steps):
-        left = np.roll(rows[t - 1], 1)
-        right = np.roll(rows[t - 1], -1)
-        rows[t] = left ^ (rows[t - 1] | right)
-    return rows
-
-
 def elementary_automaton(rule, state, steps):
     history = np.zeros((steps, len(state)), dtype=np.int64)
     for t in range(steps):
@@ -747,13 +737,6 @@ def lms_filter(x, d, mu, order):
         e[n] = d[n] - y[n]
         w += 2 * mu * e[n] * u
     return w, e
-
-
-def dft(x):
-    n = np.arange(len(x))
-    k = n.reshape((len(x), 1))
-    M = np.exp(-2j * np.pi * k * n / len(x))
-    return np.abs(M @ x)
 
 
 # --- Monte Carlo with given numbers
@@ -1085,10 +1068,10 @@ def arguments(i):
         drawdown_series=(100 + x,), rsi=(100 + np.cumsum(x), 14), present_value=(np.array([-100., 30, 40, 50, 20, 10])[:5 + i], 0.05), irr_newton=(np.array([-100., 30, 40, 50, 20, 10])[:5 + i], 0.1),
         nmf=(img, r.rand(n, k), r.rand(k, m), 5), gram_schmidt=(r.randn(m, n),), power_method=(S, r.rand(m), 10), conjugate_gradient=(S, r.rand(m), 1e-8), lu_decompose=(S,),
         gauss_seidel=(S, r.rand(m), 4), als_factorise=(img, r.rand(n, k), r.rand(m, k), 0.1, 3), jacobi_rotation=(S[:8 + i, :8 + i].copy(), 4),
-        game_of_life=(r.randint(0, 2, (n, m)), 4), game_of_life_slices=(r.randint(0, 2, (n, m)), 4), rule30=(31 + 2 * i, 14 + i), elementary_automaton=(110, r.randint(0, 2, m), 9 + i),
+        game_of_life=(r.randint(0, 2, (n, m)), 4), game_of_life_slices=(r.randint(0, 2, (n, m)), 4), elementary_automaton=(110, r.randint(0, 2, m), 9 + i),
         ising_checkerboard=(2 * r.randint(0, 2, (n, m)) - 1, r.rand(n, m), 0.4), sandpile=(r.randint(0, 8, (n, m)), 6), forest_fire=(r.randint(0, 3, (n, m)), r.rand(n, m) < .1, r.rand(n, m) < .3),
         hann_spectrum=(x,), windows=(33 + i,), fir_filter=(x, r.rand(5 + i)), fir_convolve=(x, r.rand(5 + 2 * i)), butterworth_like=(x, r.rand(3) * .3, r.rand(3)), rms_frames=(x, 8, 3),
-        zero_crossings=(x,), lms_filter=(x, y, 0.01, 5), dft=(x,),
+        zero_crossings=(x,), lms_filter=(x, y, 0.01, 5),
         estimate_pi=(r.rand(50 + i, 2),), metropolis=(r.randn(m), r.rand(m), 0.3), random_walks=(r.randn(m, n, 2),), importance_sampling=(r.rand(60 + i), 12),
         haversine=(r.rand(m), r.rand(m), r.rand(m), r.rand(m)), trapezoid_rule=(r.rand(m), np.sort(r.rand(m))), simpson=(r.rand(21 + 2 * i), 0.1), mandelbrot=(-2.0, 0.5, -1.2, 1.2, 21 + i, 12),
         bisection=(2.0, 3.0, 1e-8), levenshtein=(r.randint(0, 4, n), r.randint(0, 4, m)), pairwise_distances=(r.rand(n, 4), r.rand(m, 4)),

@@ -3,7 +3,7 @@ import ast
 import dataclasses
 
 from .arguments import entry
-from .table import METHODS, NUMPY, PYTHON, numpy, selected_count, stored
+from .table import METHODS, NUMPY, PYTHON, Call, numpy, selected_count, stored
 from .values import COMPARISON, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, of_extent, text_of, unified
 
 _SAME = {name: name for name in "exp sqrt sin cos tan tanh log log1p expm1 log2 log10 exp2 sinh cosh cbrt floor ceil trunc sign isnan isinf isfinite".split()}
@@ -16,7 +16,11 @@ _KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "posit
 
 def _elementwise(call):
     name = _RENAMED.get(call.short, call.short) if not call.name.startswith("math.") else {"fabs": "abs"}.get(call.short, call.short)
-    value = call.value("x")
+    value = call.any_value("x")
+    if value.mask is not None and not call.has("out"):  # of a selection: still one
+        plain = Call(call.translator, call.node, call.name, {"x": dataclasses.replace(value, mask=None, rows=False)})
+        return dataclasses.replace(_elementwise(plain), mask=value.mask, rows=value.rows)
+    value = call.translator.require_plain(value, call.node)
     if not name:
         return value
     if call.short not in _KEEP_INTEGERS or value.type == "bool":

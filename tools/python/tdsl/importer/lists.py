@@ -66,6 +66,8 @@ class Lists:
         if count.size is None or count.rank or len(items) != 1 or items[0].items is not None or items[0].rank:
             raise Place(node, "import-expression", "`*` of a list other than of one number, n times")
         item = self.require_plain(items[0], node)
+        if count.size.constant is not None and 0 <= count.size.constant <= _MOST_UNROLLED:
+            return Value("", "tuple", items=[item] * count.size.constant)
         return Value(f"full({item.code}, {count.size.code()})", item.type, (count.size,), listed=True)
 
     def joined_lists(self, node, left, right):

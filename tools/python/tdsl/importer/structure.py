@@ -114,6 +114,13 @@ def array_of(call, items, node):
     return Value(f"[{', '.join(item.code for item in items)}]", type_, (Extent(len(items)),) + shape)
 
 
+def rows_of_list(call):
+    """The array that a list of arrays is, if it is one already."""
+    node = call.given["arrays"]
+    value = None if isinstance(node, (ast.Tuple, ast.List)) else call.any_value("arrays")
+    return dataclasses.replace(value, listed=False) if value is not None and value.listed and value.mask is None else None
+
+
 def values_of(call, parameter):
     """The arrays that an argument lists."""
     node = call.given[parameter]
@@ -256,6 +263,9 @@ def _triangle(call):
 @numpy("concatenate hstack vstack column_stack", "arrays axis=")
 def _concatenate(call):
     node = call.given["arrays"]
+    rows = rows_of_list(call)
+    if rows is not None and call.name in ("vstack", "column_stack") and rows.rank == 2:
+        return rows if call.name == "vstack" else transposed(rows)
     values = values_of(call, "arrays")
     if call.name == "column_stack":
         values = [reshaped(v, (v.shape[0], Extent(1)), node) if v.rank == 1 else v for v in values]
@@ -271,7 +281,7 @@ def _concatenate(call):
     return Value(f"concat({code}, axis={axis})" if len(values) > 1 else code, type_, shape)
 
 
-_OUTSIDE = {"constant": "0.0", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "periodic"}
+_OUTSIDE = {"constant": None, "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "periodic"}
 
 
 @numpy("pad", "a width mode= constant_values=")
@@ -279,13 +289,16 @@ def _pad(call):
     value, mode = call.value("a"), call.literal("mode", "constant")
     node = call.given["width"]
     pairs = node.elts if isinstance(node, ast.Tuple) else [node]
-    if mode not in _OUTSIDE or value.rank > 2 or value.type != "f64" or len(pairs) == 2 and value.rank == 2 and not all(isinstance(p, ast.Tuple) for p in pairs):
-        call.refuse("import-option", "np.pad other than of a vector or matrix of f64, by a width, a pair or a pair for each dimension, in a known mode")
+    if mode not in _OUTSIDE or value.rank > 2 or len(pairs) == 2 and value.rank == 2 and not all(isinstance(p, ast.Tuple) for p in pairs):
+        call.refuse("import-option", "np.pad other than of a vector or matrix, by a width, a pair or a pair for each dimension, in a known mode")
     if all(isinstance(pair, ast.Tuple) for pair in pairs):
         widths = [[call.translator.extent(part) for part in pair.elts] for pair in (pairs if len(pairs) == value.rank else pairs * value.rank)]
     else:
         widths = [[call.translator.extent(pair) for pair in (pairs[0], pairs[-1])]] * value.rank
-    outside = _OUTSIDE[mode] if not call.has("constant_values") else f"f64({call.value('constant_values').code})"
+    outside = _OUTSIDE[mode]
+    if outside is None:
+        constant = call.value("constant_values") if call.has("constant_values") else text_of(0)
+        outside = "false" if value.type == "bool" and constant.code in ("0", "false") else cast(constant, value.type).code
     shape = tuple(low + extent + high for extent, (low, high) in zip(value.shape, widths))
     name = call.translator.fresh("padded")
     indices = [call.translator.fresh("ij"[axis]) for axis in range(value.rank)]
@@ -312,6 +325,9 @@ def _fill_diagonal(call):
 
 @numpy("stack", "arrays axis=")
 def _stack(call):
+    rows = rows_of_list(call)
+    if rows is not None and call.axis(rows.rank, default=0) == 0:
+        return rows
     values = values_of(call, "arrays")
     axis = call.axis(values[0].rank + 1, default=0)
     shape = values[0].shape[:axis] + (Extent(len(values)),) + values[0].shape[axis:]

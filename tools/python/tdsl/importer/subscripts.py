@@ -2,8 +2,10 @@
 import ast
 import dataclasses
 
+from . import names
 from .errors import Place
 from .extents import Extent
+from .scopes import Binding
 from .values import POSTFIX, PRODUCT, SUM, UNARY, Value, cast
 
 
@@ -158,6 +160,20 @@ class Subscripts:
             raise Place(node, "import-tuple", "the subscript of a tuple is not a number within it")
         return value.items[index.size.constant]
 
+    def with_arrays(self, node):
+        """The subscripts, with names of arrays in place of lists."""
+        entries = []
+        for entry in self.given(node):
+            if isinstance(entry, ast.List):
+                value = self.listed_place(entry)
+                name = self.fresh("places")
+                self.emit(f"let {name} = {value.code};")
+                self.local_names[-1].append(name)
+                self.frame.blocks[-1][name] = Binding(name, dataclasses.replace(value, code=name, level=POSTFIX), fixed=True)
+                entry = ast.copy_location(ast.Name(name, ast.Load()), entry)
+            entries.append(entry)
+        return ast.copy_location(ast.Tuple(entries, ast.Load()), node) if isinstance(node, ast.Tuple) else entries[0]
+
     def of_selection(self, base, node):
         """The first or the last of selected elements."""
         index = self.plain(node.slice) if not isinstance(node.slice, (ast.Slice, ast.Tuple)) else None
@@ -173,6 +189,8 @@ class Subscripts:
     def array_subscripts(self, node, base):
         """x[mask], and x[index] with an integer array in one dimension; None for plain subscripts."""
         entries = self.entries(node, base)
+        if any(isinstance(entry, ast.List) for entry in entries):
+            return self.array_subscripts(self.with_arrays(node), base)
         plain = (ast.Slice, ast.Constant)
         if all(isinstance(entry, plain) or self.is_new_axis(entry) for entry in entries):
             return None
@@ -255,8 +273,10 @@ class Subscripts:
             self.emit(f"{binding.target}[{', '.join(texts)}] = {value.code};")
 
     def stored_value(self, value, base, node):
-        if value.items is not None or value.type == "none":
-            raise Place(node, "import-expression", "a tuple or None is stored")
+        if value.items is not None:
+            value = names.array_of(names.Call(self, node, "array", {}), value.items, node)
+        if value.type in ("none", "text", "function"):
+            raise Place(node, "import-expression", "something other than a number or an array is stored")
         if value.mask is not None:
             raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
         if value.type != base.type and not (value.literal and value.type == "i64" and base.type != "bool"):
@@ -266,6 +286,56 @@ class Subscripts:
         elif value.literal and value.type != base.type:
             value = cast(value, base.type) if base.type == "f64" else value
         return value
+
+    def listed_place(self, node):
+        """The value of a subscript; a list of places is an array."""
+        value = self.expression(node)
+        return names.array_of(names.Call(self, node, "array", {}), value.items, node) if value.items else value
+
+    def scattered(self, target, base, binding, value):
+        """`A[p] = v` and `A[p, q] = v` with vectors of different places; the dimensions behind them are whole."""
+        given = self.given(target.slice)
+        rest = len(given)
+        while rest and _is_slice(given[rest - 1]):
+            rest -= 1
+        i = self.fresh("i")
+        self.used.discard(i)
+        places, length = [], None
+        for entry in given[:rest]:
+            if _is_slice(entry) or self.is_new_axis(entry) or isinstance(entry, ast.Constant) and entry.value is ...:
+                raise Place(target, "import-subscript", "an array among several subscripts")
+            place = self.listed_place(entry)
+            if place.rank > 1 or place.type not in ("i64", "i32") or place.mask is not None:
+                raise Place(target, "import-subscript", "assignment to elements that something other than a vector of integers selects")
+            if not place.rank:
+                places.append(place.code)
+                continue
+            if not place.code.isidentifier():
+                name = self.fresh("place")
+                self.emit(f"let {name} = {place.code};")
+                self.local_names[-1].append(name)
+                place = dataclasses.replace(place, code=name)
+            length = place.shape[0] if length is None else length
+            places.append(f"{place.code}[{i}]")
+        whole = [e for e in given[rest:] if e.lower or e.upper or e.step]
+        others = base.shape[rest:]
+        if whole or value.rank not in (0, 1 + len(others)) and value.rank != len(others):
+            raise Place(target, "import-subscript", "assignment to parts of rows that an array selects")
+        names_ = []
+        for _ in others:
+            names_.append(self.fresh("j"))
+        self.used -= set(names_)
+        element = value.code
+        if value.rank:
+            if not value.code.isidentifier():
+                name = self.fresh("put")
+                self.emit(f"let {name} = {value.code};")
+                self.local_names[-1].append(name)
+                element = name
+            element += f"[{', '.join(([i] if value.rank > len(others) else []) + names_)}]"
+        ranges = ", ".join(f"{name} in 0..{extent.code()}" for name, extent in zip([i, *names_], [length, *others]))
+        self.emit(f"{binding.target}[{', '.join([*places, *names_])}] = {element} for {ranges};")
+        return True
 
     def merged(self, target):
         """`A[i][j]` as `A[i, j]`, and `A[part][mask]` as the target `A[mask]` and the part."""
@@ -291,13 +361,17 @@ class Subscripts:
             if part is not None:
                 raise Place(target, "import-target", "assignment to a part of a part")
             return False
-        mask = self.expression(first)
+        mask = self.listed_place(first)
         if not mask.rank and part is None:
+            if any(not _is_slice(e) and not isinstance(e, ast.Constant) and not self.is_new_axis(e) and self.listed_place(e).rank for e in given):
+                return self.scattered(target, base, binding, value)
             return False
         if mask.mask is not None:
             mask = Value(mask.mask, "bool", mask.shape)
         if mask.type != "bool":
-            raise Place(target, "import-subscript", "assignment to elements that an array selects: np.add.at adds to them")
+            if part is not None:
+                raise Place(target, "import-subscript", "assignment to elements of a part that an array selects")
+            return self.scattered(target, base, binding, value)
         whole, shape = binding.target, base.shape
         if part is not None or len(given) > 1:
             rest = part if part is not None else ast.copy_location(ast.Tuple([ast.copy_location(ast.Slice(), target), *given[1:]], ast.Load()), target)

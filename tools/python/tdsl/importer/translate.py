@@ -7,11 +7,13 @@ import re
 import numpy as np
 
 from .calls import Calls, refuse_parameters
+from .comparisons import Comparisons
 from .errors import Place, Restart, Skip, TranslationError
 from .expressions import Expressions
 from .extents import Dimensions, Extent
 from .idioms import Idioms
 from .lists import Lists
+from .loops import Loops
 from .rows import Rows
 from .scopes import Binding, Frame, Scopes
 from .source import parameters
@@ -38,7 +40,7 @@ class Translation:
     several: bool
 
 
-class Translator(Statements, Calls, Expressions, Subscripts, Lists, Idioms, Rows, Scopes):
+class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts, Lists, Idioms, Rows, Scopes):
     def __init__(self, script, function, examples, idioms=False):
         """`idioms`: loop nests become routines and index notation, which only a comparison with NumPy makes sure."""
         self.script = script
