@@ -4,10 +4,8 @@ import dataclasses
 import re
 
 from .errors import Place, Skip
-from .extents import Extent
-from .lists import Trip, appended
-from .scopes import Binding
-from .values import POSTFIX, SUM, UNARY, Value, broadcast, text_of
+from .lists import appended
+from .values import POSTFIX, UNARY, Value, broadcast
 
 
 class Statements:
