@@ -279,12 +279,12 @@ class Lists:
             self.frame.blocks[-1][name] = Binding(None, Value("", "tuple", items=items))
             return
         value = names.array_of(names.Call(self, node, "array", {}), value.items, node) if value.items is not None else self.require_plain(value, node)
-        type_ = value.type if value.type == binding.value.type else unified(dataclasses.replace(value, literal=False), Value("", binding.value.type))[2]
+        type_ = value.type if binding.unknown or value.type == binding.value.type else unified(dataclasses.replace(value, literal=False), Value("", binding.value.type))[2]
         known = self.appended_types.get((self.frame.key, name, node.lineno))
         if value.shape != binding.value.shape[1:] or type_ != binding.value.type:
             if known is not None and (value.shape != known[1] or ORDER.index(known[0]) >= ORDER.index(type_)):
                 raise Place(node, "import-shape", f"the values of `{name}` have several shapes")
-            self.appended_types[(self.frame.key, name, node.lineno)] = (type_ if known or not binding.unknown else value.type, value.shape)
+            self.appended_types[(self.frame.key, name, node.lineno)] = (type_, value.shape)
             raise Restart
         length = self.growing[binding.target]
         rest = "".join(", :" for _ in value.shape)
