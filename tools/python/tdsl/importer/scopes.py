@@ -124,11 +124,15 @@ class Scopes:
     def lasting(self, name, value):
         """A selection, a tuple or None as a value that later statements do not change."""
         if value.mask is not None:
-            names = [self.fresh(name), self.fresh(name + "_mask")]
-            for new, code in zip(names, (value.code, value.mask)):
-                self.emit(f"let {new} = {code};")
-                self.local_names[-1].append(new)
-            return dataclasses.replace(value, code=names[0], mask=names[1], level=9)
+            kept = []
+            for word, code in ((name, value.code), (name + "_mask", value.mask)):
+                if not (value.rank == 1 and code == f"iota({value.shape[0].code()})"):  # all places, which are recognised
+                    new = self.fresh(word)
+                    self.emit(f"let {new} = {code};")
+                    self.local_names[-1].append(new)
+                    code = new
+                kept.append(code)
+            return dataclasses.replace(value, code=kept[0], mask=kept[1], level=9)
         if value.items is None:
             return value
         items = []

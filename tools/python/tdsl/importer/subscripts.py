@@ -206,7 +206,7 @@ class Subscripts:
         if index.type == "bool":
             return self.selected(node, base, index, given)
         if index.mask is not None:
-            return self.selected(node, base, dataclasses.replace(index, code=index.mask, type="bool", mask=None), given)
+            return self.at_selected(node, base, index, given)
         full = [entry for i, entry in enumerate(given) if i not in arrays]
         if len(arrays) > 1 or not all(_is_slice(e) and e.lower is e.upper is e.step is None for e in full):
             if len(arrays) == len(given) == base.rank and all(v.rank == 1 for v in values):
@@ -229,6 +229,19 @@ class Subscripts:
         if self.target_mask is not None and self.target_mask == ast.unparse(node):
             return base
         return dataclasses.replace(base, mask=mask.code, rows=rows, storage=frozenset(), memory=None)
+
+    def at_selected(self, node, base, index, given):
+        """x[index] with selected places: a selection of as many elements."""
+        if self.is_whole(index, base.shape[0]):
+            return self.selected(node, base, dataclasses.replace(index, code=index.mask, type="bool", mask=None), given)
+        if len(given) > 1 or base.rank != 1 or index.rank != 1 or base.mask is not None:
+            raise Place(node, "import-mask", "selected places in other than a vector")
+        return Value(f"take({base.code}, where({index.mask}, {index.code}, 0))", base.type, index.shape, mask=index.mask)
+
+    @staticmethod
+    def is_whole(index, extent):
+        """The selection is of all places of a dimension."""
+        return index.rank == 1 and index.shape[0] == extent and index.code == f"iota({extent.code()})"
 
     def is_array_node(self, node, mask):
         """The first subscript is the mask."""
@@ -367,6 +380,8 @@ class Subscripts:
                 return self.scattered(target, base, binding, value)
             return False
         if mask.mask is not None:
+            if part is not None or not self.is_whole(mask, base.shape[0]):
+                raise Place(target, "import-mask", "assignment at selected places other than those of np.where")
             mask = Value(mask.mask, "bool", mask.shape)
         if mask.type != "bool":
             if part is not None:
