@@ -180,7 +180,7 @@ class Planner {
   std::unordered_map<int, Index> executions_;           ///< by site, while a plan is imposed
   std::unordered_map<TensorId, Index> execution_made_;  ///< number of the execution that makes a tensor, if not 0
   std::unordered_map<TensorId, Copy> copies_;           ///< kept copies, by original
-  std::shared_ptr<Decisions> memo_ = no_decisions();  ///< later iterations of loops reuse them
+  std::shared_ptr<Decisions> memo_ = no_decisions();    ///< later iterations of loops reuse them
 };
 
 }  // namespace tdsl::plan

@@ -62,7 +62,7 @@ def object_kB(record):
 
 
 def require(row, name, value):
-    """At most, within the spread, what the table has; a fifth less is a row to update."""
+    """Within the spread of the table's number; a fifth less needs --update."""
     limit = float(row[name])
     if value > SPREAD[name] * limit:
         raise Failed(f"{value:.0f} {name}, {row[name]} in budget.tsv")
