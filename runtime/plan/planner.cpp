@@ -52,6 +52,12 @@ struct Planner::Choice {
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() denotes the base
 };
 
+struct Planner::Decisions {
+  std::unordered_map<std::string, std::shared_ptr<const Choice>> by_key;
+};
+
+std::shared_ptr<Planner::Decisions> Planner::no_decisions() { return std::make_shared<Decisions>(); }
+
 void PlanInputs::settle_nodes() {
   if (ranks_per_node >= ranks) machine = machine.within_node();
   if (ranks_per_node < 1 || ranks_per_node >= ranks || ranks % ranks_per_node != 0) ranks_per_node = 1;
@@ -86,7 +92,7 @@ Planner::~Planner() = default;
 void Planner::impose(std::unique_ptr<Imposed> plan) {
   TDSL_CHECK(plan->mesh().ranks() == inputs_.ranks, "a plan is for as many ranks");
   imposed_ = std::move(plan);
-  memo_.clear();
+  memo_ = no_decisions();
 }
 
 void Planner::erase(TensorId tensor) {
@@ -360,8 +366,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
     append_number(key, resident.rank());
     append_number(key, static_cast<Index>(resident.live()));
   }
-  const auto known = memo_.find(key);
-  if (known != memo_.end()) return known->second;
+  const auto known = memo_->by_key.find(key);
+  if (known != memo_->by_key.end()) return known->second;
 
   auto choice = std::make_shared<Choice>();
   std::optional<Candidate> planned = decided(op, may_split, frees_base);
@@ -382,8 +388,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   if (!moves_blocks(c.op, c.plan, tensors))
     fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
   // A loop whose subscripts change per iteration needs a new decision each time: these are recomputed rather than kept.
-  if (memo_.size() >= kDecisionsKept) memo_.clear();
-  memo_.emplace(key, choice);
+  if (memo_->by_key.size() >= kDecisionsKept) memo_->by_key.clear();
+  memo_->by_key.emplace(key, choice);
   return choice;
 }
 

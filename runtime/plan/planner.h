@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/cost/last_uses.h"
@@ -70,6 +71,13 @@ class Planner {
   Planner(Planner&&) noexcept;
   Planner& operator=(Planner&&) noexcept;
   ~Planner();
+
+  /// Decisions by everything they depend on except inputs and the imposed plan.
+  struct Decisions;
+  [[nodiscard]] static std::shared_ptr<Decisions> no_decisions();
+  /// Uses and extends decisions of planners with equal inputs and an equal imposed plan. After impose() and
+  /// limit_memory().
+  void share(std::shared_ptr<Decisions> decisions) { memo_ = std::move(decisions); }
 
   /// Imposes a plan from now on. Sites without a decision, and operations that cannot follow theirs, are planned
   /// individually.
@@ -176,8 +184,7 @@ class Planner {
   std::unordered_map<int, Index> executions_;           ///< by site, while a plan is imposed
   std::unordered_map<TensorId, Index> execution_made_;  ///< number of the execution that makes a tensor, if not 0
   std::unordered_map<TensorId, Copy> copies_;           ///< kept copies, by original
-  /// Decisions keyed by everything they depend on, so that later loop iterations reuse them.
-  std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
+  std::shared_ptr<Decisions> memo_ = no_decisions();    ///< later iterations of loops reuse them
 };
 
 }  // namespace tdsl::plan
