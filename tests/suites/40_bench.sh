@@ -15,7 +15,7 @@ for comparison in $(/usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/turns.py" 4 ker
         everyday) sizes="--scale 0.01 --only rk4 --only cg" ;;
         regret) sizes="--scale 0.001 --repeats 2 --only kernels/attention --only transcribed/csr_for --only samples/kmeans" ;;
         suite)
-            [ -d "${TDSL_NPBENCH:-$TDSL_SOURCE_DIR/../shared/npbench}/bench_info" ] || continue
+            [ -d "${TDSL_NPBENCH:-$TDSL_SOURCE_DIR/../shared/npbench}/bench_info" ] || { echo "SKIP bench_suite without NPBench"; continue; }
             sizes="--tiny --peer none --only symm --only covariance --only trisolv"
             ;;
         series) sizes="--records 3 --mb 0.1" ;;

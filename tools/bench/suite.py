@@ -30,6 +30,7 @@ from tdsl.importer.errors import TranslationError  # noqa: E402
 PYTHON = "/usr/bin/python3"
 NUMPY, NUMBA, PYTHRAN = "NumPy", "Numba", "Pythran"
 IMPORTED, LITERAL = "imported", "literal"
+ONE_THREAD = ", one thread"
 LEAST_SECONDS = 0.05  # of the calls of a turn together
 MOST_CALLS = 20
 PATIENCE = 180        # seconds of a peer's first call, compilation included
@@ -247,7 +248,7 @@ class Program:
         first = {who: competitor(1) for who, competitor in turn.items()}
         best = min(self.ours, key=first.get)
         if self.options.threads > 1:
-            single = f"{best}, one thread"
+            single = best + ONE_THREAD
             turn[single] = functools.partial(self.ours[best], more=("--threads", "1"))
             first[single] = first[best]
         calls = {who: 1 if self.options.tiny else max(1, min(MOST_CALLS, math.ceil(LEAST_SECONDS / max(s, 1e-9)))) for who, s in first.items()}
@@ -269,13 +270,13 @@ def reduced(program, samples):
     spellings = sorted((who for who in samples if who in program.ours), key=middle.get)
     peers = [who for who in samples if who.split()[0] in (NUMPY, NUMBA, PYTHRAN)]
     best = spellings[0]
-    single = f"{best}, one thread"
+    single = next((who for who in samples if who.endswith(ONE_THREAD)), None)
     return {"name": program.name, "sizes": program.sizes, "samples": samples, "notes": program.notes, "best": best,
             "to_numpy": {who: ratio(samples, NUMPY, who) for who in spellings},
             "to_peers": {who: ratio(samples, who, best) for who in peers},
             "to_best_peer": ratio(samples, min(peers, key=middle.get), best),
             "spread": middle[spellings[-1]] / middle[best],
-            "one_thread": ratio(samples, single, best) if single in samples else None,
+            "one_thread": ratio(samples, single, single.removesuffix(ONE_THREAD)) if single else None,
             "short": [who for who in samples if middle[who] * MOST_CALLS < LEAST_SECONDS]}
 
 
