@@ -370,8 +370,6 @@ def suite(options, scratch):
     for row in table:
         print("  ".join(f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()))
     print(f"% without ours: {', '.join(without) or 'none'}")
-    if failed:
-        raise SystemExit(f"different results or not compiled: {', '.join(failed)}")
     notes = collections.Counter(note for r in results for note in r["notes"])
-    return [{"title": "Measures", "rows": table, "without": without, "notes": dict(notes)},
+    return [{"title": "Measures", "rows": table, "without": without, "notes": dict(notes), "failed": failed},
             {"title": "Programs", "rows": [row for r in results for row in rows_of(r)], "programs": results}]
