@@ -1,4 +1,4 @@
-"""What a decision costs: every form, fusion policy, grain, schedule and number of threads imposed on programs, in turns with what the compiler and the planner choose."""
+"""The cost of decisions: every form, fusion policy, grain, schedule and number of threads imposed on programs, in turns with the choices of compiler and planner."""
 import dataclasses
 import math
 import os
