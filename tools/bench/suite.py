@@ -345,7 +345,8 @@ def suite(options, scratch):
     options.npbench, options.offered = folder_of(options), offered(options, scratch)
     names = sorted(file.stem for file in (pathlib.Path(options.npbench) / "bench_info").glob("*.json"))
     results, without, failed = [], [], []
-    print(f"% milliseconds, medians of {options.pairs}; {options.threads} threads, load {os.getloadavg()[0]:.1f}; at the end of a line: NumPy / ours, best peer / ours")
+    print(f"% milliseconds, medians of {options.pairs}; {options.threads} threads, load {os.getloadavg()[0]:.1f}; * the calls of a turn take less than {1e3 * LEAST_SECONDS:.0f} ms")
+    print(f"{'% program':18} {'spelling':18} {'ours':>10} {NUMPY:>10} {NUMBA:>10} {PYTHRAN:>10} {'to NumPy':>10} {'to best':>10}")
     for name in names:
         if options.only and name not in options.only:
             continue
@@ -364,7 +365,7 @@ def suite(options, scratch):
         result = reduced(program, samples)
         results.append(result)
         for row in rows_of(result):
-            print(" ".join(f"{value:10.3f}" if isinstance(value, float) else f"{value:18}" for value in row.values()), flush=True)
+            print(" ".join(f"{value:10.3f}" if isinstance(value, float) else f"{value or '-':>10}" if "ms" in key else f"{value:18}" for key, value in row.items()), flush=True)
     table = measures(results)
     print()
     for row in table:
