@@ -11,10 +11,12 @@ namespace tdsl::plan {
 /// equal, nodes are ignored and `bandwidth` applies per rank. Otherwise the ranks of a node share its inbound
 /// `bandwidth`.
 struct Machine {
-  double latency = 2e-6;     ///< seconds per message between nodes
-  double bandwidth = 3e9;    ///< inbound bytes per second and node
-  double flop_rate = 3e10;   ///< floating-point operations per second and thread, BLAS
-  double stream_rate = 8e9;  ///< bytes per second and thread
+  double latency = 2e-6;        ///< seconds per message between nodes
+  double bandwidth = 3e9;       ///< inbound bytes per second and node
+  double flop_rate = 3e10;      ///< floating-point operations per second and thread of large matrix products
+  double row_product_rate = 0;  ///< the same of products in blocks of rows; 0: same as flop_rate
+  double loop_rate = 0;         ///< the same of vector loops that compute; 0: a fifth of flop_rate
+  double stream_rate = 8e9;     ///< bytes per second and thread
   double task_overhead =
       6e-6;  ///< seconds of overhead per task apart from its kernel, including recording and admission
   double exchange_overhead =
@@ -30,9 +32,15 @@ struct Machine {
   [[nodiscard]] double latency_within() const { return near_latency > 0 ? near_latency : latency; }
   [[nodiscard]] double bandwidth_within() const { return near_bandwidth > 0 ? near_bandwidth : bandwidth; }
   [[nodiscard]] bool tells_nodes() const { return latency_within() != latency || bandwidth_within() != bandwidth; }
+  /// Seconds of a flop of these classes over those of a large product.
+  [[nodiscard]] double product_in_rows() const { return row_product_rate > 0 ? flop_rate / row_product_rate : 1; }
+  [[nodiscard]] double flop_in_loop() const { return loop_rate > 0 ? flop_rate / loop_rate : kFlopInLoop; }
   /// The constants if all ranks are on one node.
   [[nodiscard]] Machine within_node() const;
   friend bool operator==(const Machine&, const Machine&) = default;
+
+ private:
+  static constexpr double kFlopInLoop = 5;
 };
 
 /// Data that a rank receives for one operation.
@@ -65,8 +73,11 @@ struct Traffic {
 
 // Compute time of one thread by kind of kernel.
 
-/// Seconds for `flops` floating-point operations of the operation, at the BLAS rate or that of emitted loops.
+/// Seconds for `flops` floating-point operations of the operation: a large product, products in blocks of rows, or
+/// emitted loops.
 [[nodiscard]] double seconds_of_flops(const Op& op, double flops, const Machine& machine);
+/// The same of an emitted loop.
+[[nodiscard]] double seconds_of_loop(double flops, const Machine& machine);
 
 /// True if the kernel streams its operands from memory once; otherwise every point of its loop reads them.
 [[nodiscard]] inline bool streams_operands(const Op& op) { return op.op_class == OpClass::kContraction || op.by_rows; }

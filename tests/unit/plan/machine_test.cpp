@@ -63,6 +63,22 @@ TEST_CASE("machine constants: near ones are those between nodes unless they are 
                        std::runtime_error);
 }
 
+TEST_CASE(
+    "machine constants: rates of products in rows and of loops follow from that of products unless they are named") {
+  plan::Op op;
+  op.op_class = plan::OpClass::kReduce;
+  op.product_share = 0.75;
+  const Machine one = parse_machine("flop_rate = 1e10\n");
+  CHECK(plan::seconds_of_flops(op, 1e10, one) == doctest::Approx(0.75 + 0.25 * 5));
+  CHECK(plan::seconds_of_loop(1e10, one) == doctest::Approx(5));
+  const Machine three = parse_machine("flop_rate = 1e10\nrow_product_rate = 5e9\nloop_rate = 1e9\n");
+  CHECK(plan::seconds_of_flops(op, 1e10, three) == doctest::Approx(0.75 * 2 + 0.25 * 10));
+  CHECK(plan::seconds_of_loop(1e10, three) == doctest::Approx(10));
+  op.op_class = plan::OpClass::kContraction;
+  CHECK(plan::seconds_of_flops(op, 1e10, three) == 1);
+  CHECK(parse_machine(machine_text(three)) == three);
+}
+
 TEST_CASE("factorise: tall QR is indirect where many rows pay for a second tree, or where it is forced") {
   CHECK(plan::indirect_qr(plan::Factorise::kAuto, 4, 65160, 8, 64));
   CHECK_FALSE(plan::indirect_qr(plan::Factorise::kAuto, 4, 5792, 90, 16));
