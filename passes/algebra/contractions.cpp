@@ -8,8 +8,17 @@
 //     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
 //
-// Leaves sums of products of three or more plain tensors to `start_choices`. A guard that compares index variables of
-// the result, other than for equality, moves behind the product if all reads are still in bounds.
+// A factor whose index variables are all in another one is a weight: it multiplies that operand, and no order of
+// contraction could do less. Plain tensors as well as expressions:
+//
+//     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(mul(%1[k, i], %2[k]), %1[k, j]))
+// becomes
+//     %5 = compute [k in 0..n, j in 0..d] (mul(%1[k, j], %2[k]))
+//     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%1[k, i], %5[k, j]))
+//
+// Leaves other sums of products of three or more tensors, whose order sizes decide, to `start_choices`. A guard that
+// compares index variables of the result, other than for equality, moves behind the product if all reads are still in
+// bounds.
 
 #include "passes/passes.h"
 
@@ -55,10 +64,8 @@ class Contractions : public RegionRewriter {
     if (!sums || (c.guard && !may_move(c))) return;
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
     if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c)) return;
-    // Products of plain tensors: the order is better chosen when sizes are known.
     const bool computes = std::ranges::any_of(groups, [](const FactorGroup& g) { return !is_operand(g); });
-    const bool plain = std::ranges::all_of(groups, [this](const FactorGroup& g) { return is_product_of_tensors(g); });
-    if ((!computes || plain) && !c.guard) return;
+    if (!computes && !c.guard) return;
     std::vector<Node> operands;
     std::vector<Expr> elements;
     for (const FactorGroup& group : groups) {
@@ -102,14 +109,6 @@ class Contractions : public RegionRewriter {
 
   [[nodiscard]] bool reads_sparse(const Compute& c) const {
     return std::ranges::any_of(values_read(c), [this](ValueId v) { return program_.type(v).has_sparse(); });
-  }
-
-  static bool is_product_of_tensors(const FactorGroup& group) {
-    return group.divisors.empty() && !group.negative && std::ranges::all_of(group.factors, [](const Expr& f) {
-             const auto* r = std::get_if<Read>(&f->op);
-             return r != nullptr && !r->subscripts.empty() &&
-                    std::ranges::all_of(r->subscripts, [](const Expr& s) { return bare_label(s) >= 0; });
-           });
   }
 
   /// Computes the whole product, then selects the elements for which the guard holds.

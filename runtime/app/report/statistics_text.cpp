@@ -326,6 +326,7 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
       .field("flop_rate", run.machine.flop_rate);
   json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
   json.field("stream_rate", run.machine.stream_rate)
+      .field("last_cache", run.machine.last_cache)
       .field("task_overhead", run.machine.task_overhead)
       .field("exchange_overhead", run.machine.exchange_overhead);
   json.field("disk_read_rate", run.machine.disk_read_rate).field("disk_write_rate", run.machine.disk_write_rate);

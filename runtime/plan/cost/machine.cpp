@@ -11,13 +11,14 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConstants{
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 12> kConstants{
     {{"latency", &Machine::latency},
      {"bandwidth", &Machine::bandwidth},
      {"near_latency", &Machine::near_latency},
      {"near_bandwidth", &Machine::near_bandwidth},
      {"flop_rate", &Machine::flop_rate},
      {"stream_rate", &Machine::stream_rate},
+     {"last_cache", &Machine::last_cache},
      {"task_overhead", &Machine::task_overhead},
      {"exchange_overhead", &Machine::exchange_overhead},
      {"disk_read_rate", &Machine::disk_read_rate},
@@ -122,6 +123,10 @@ double reads_of_shared(const Op& op, double points) {
     if (op.is_uncut(d)) row *= static_cast<double>(std::max<Index>(op.shape[d], 1));
   }
   return std::max(1.0, std::ceil(points / row / kBlockRows));
+}
+
+bool waits_for_shared(const Op& op, double bytes, const Machine& machine) {
+  return op.product_share > 0 && bytes > machine.last_cache / 2;
 }
 
 bool is_shared(const Access& access) {

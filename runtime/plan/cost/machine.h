@@ -11,10 +11,11 @@ namespace tdsl::plan {
 /// equal, nodes are ignored and `bandwidth` applies per rank. Otherwise the ranks of a node share its inbound
 /// `bandwidth`.
 struct Machine {
-  double latency = 2e-6;     ///< seconds per message between nodes
-  double bandwidth = 3e9;    ///< inbound bytes per second and node
-  double flop_rate = 3e10;   ///< floating-point operations per second and thread, BLAS
-  double stream_rate = 8e9;  ///< bytes per second and thread
+  double latency = 2e-6;      ///< seconds per message between nodes
+  double bandwidth = 3e9;     ///< inbound bytes per second and node
+  double flop_rate = 3e10;    ///< floating-point operations per second and thread, BLAS
+  double stream_rate = 8e9;   ///< bytes per second and thread
+  double last_cache = 3.2e7;  ///< bytes of the last-level cache
   double task_overhead =
       6e-6;  ///< seconds of overhead per task apart from its kernel, including recording and admission
   double exchange_overhead =
@@ -69,6 +70,11 @@ struct Traffic {
 
 /// How often a fused operator in tasks of `points` points reads operands shared by all rows: once per row block.
 [[nodiscard]] double reads_of_shared(const Op& op, double points);
+
+/// True if the row blocks of a fused operator with products wait for a shared operand of `bytes` bytes: every block
+/// packs it again, from memory if it exceeds half of the last-level cache. These reads add to the time of the products
+/// instead of overlapping with them.
+[[nodiscard]] bool waits_for_shared(const Op& op, double bytes, const Machine& machine);
 
 /// True if no subscript uses a label, so all points share the operand.
 [[nodiscard]] bool is_shared(const Access& access);

@@ -84,6 +84,15 @@ double measure_stream() {
   return 3.0 * static_cast<double>(n) * sizeof(double) / best;
 }
 
+/// Bytes of the last-level cache of a processor; `otherwise` if the system does not tell.
+double last_cache(double otherwise) {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes > 0) return static_cast<double>(bytes);
+#endif
+  return otherwise;
+}
+
 /// Latency and bandwidth between two ranks, or why they could not be measured.
 struct Link {
   double latency = 0;
@@ -147,6 +156,7 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   plan::Machine m;
   m.flop_rate = measure_gemm();
   m.stream_rate = measure_stream();
+  m.last_cache = last_cache(before.last_cache);
   measured.near = measure_link("");
   m.near_latency = measured.near.latency;
   m.near_bandwidth = measured.near.bandwidth;
@@ -213,6 +223,7 @@ int doctor(const CommandLine& line) {
                                             {"near_bandwidth", m.bandwidth_within()},
                                             {"flop_rate", m.flop_rate},
                                             {"stream_rate", m.stream_rate},
+                                            {"last_cache", m.last_cache},
                                             {"task_overhead", m.task_overhead},
                                             {"exchange_overhead", m.exchange_overhead},
                                             {"disk_read_rate", m.disk_read_rate},
@@ -238,6 +249,7 @@ int doctor(const CommandLine& line) {
   fmt::print("     cores          {}\n", std::thread::hardware_concurrency());
   fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
   fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
+  fmt::print("     last cache     {:.1f} MB\n", m.last_cache * 1e-6);
   fmt::print("{}", links_text(m, measured, !line.hosts.empty() && measured.far.trouble.empty()));
   fmt::print("{}", overheads_text(m, measured.overheads.trouble));
   fmt::print("{}", disk_text(m, measured.disk));
