@@ -96,6 +96,7 @@ class NestVerifier {
   void branch(const If& i);
   void line(const LineReduction& l);
   void blocked(const BlockedReduction& b);
+  void position(const BlockedReduction& b);
 
   const Nest& nest_;
   ir::Program values_;
