@@ -47,8 +47,8 @@ void FusedNestBuilder::find_positions() {
     if (elements == fused_.members.end() || is_result(*elements) || !is_line_of_sums(*elements)) continue;
     std::vector<std::int32_t> labels(elements->compute.out.size());
     std::iota(labels.begin(), labels.end(), 0);
-    const auto readers = std::ranges::count_if(
-        fused_.members, [&](const Member& reader) { return reads(reader, elements->value); });
+    const auto readers =
+        std::ranges::count_if(fused_.members, [&](const Member& reader) { return reads(reader, elements->value); });
     if (readers == 1 && elements->shared == m.shared && is_read(*m.compute.bodies[0], labels, elements->type) &&
         same_range(m.compute.reduce[0], elements->compute.out.back()) && blocking_of(*elements))
       compared_[m.value] = &*elements;

@@ -8,8 +8,8 @@
 //     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
 //
-// A factor whose index variables are all in another one is a weight: it multiplies that operand, and no order of
-// contraction could do less. Plain tensors as well as expressions:
+// A factor whose index variables are all in another one is a weight, and multiplies that operand. So do plain tensors
+// if no order of contraction can do less, whatever the sizes:
 //
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(mul(%1[k, i], %2[k]), %1[k, j]))
 // becomes
@@ -65,7 +65,8 @@ class Contractions : public RegionRewriter {
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
     if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c)) return;
     const bool computes = std::ranges::any_of(groups, [](const FactorGroup& g) { return !is_operand(g); });
-    if (!computes && !c.guard) return;
+    const bool plain = std::ranges::all_of(groups, [](const FactorGroup& g) { return is_product_of_tensors(g); });
+    if ((!computes || (plain && !are_weights(c, groups))) && !c.guard) return;
     std::vector<Node> operands;
     std::vector<Expr> elements;
     for (const FactorGroup& group : groups) {
@@ -109,6 +110,36 @@ class Contractions : public RegionRewriter {
 
   [[nodiscard]] bool reads_sparse(const Compute& c) const {
     return std::ranges::any_of(values_read(c), [this](ValueId v) { return program_.type(v).has_sparse(); });
+  }
+
+  static bool is_product_of_tensors(const FactorGroup& group) {
+    return group.divisors.empty() && !group.negative && std::ranges::all_of(group.factors, [](const Expr& f) {
+             const auto* r = std::get_if<Read>(&f->op);
+             return r != nullptr && !r->subscripts.empty() &&
+                    std::ranges::all_of(r->subscripts, [](const Expr& s) { return bare_label(s) >= 0; });
+           });
+  }
+
+  /// True if the fewest operations for all sizes multiply each further factor of a group into its first one: it has a
+  /// summed index variable, and the other group does not cover it or is as large.
+  static bool are_weights(const Compute& c, const std::vector<FactorGroup>& groups) {
+    const LabelSet summed = ~((LabelSet{1} << c.out.size()) - 1);
+    const auto elements = [&](LabelSet labels) {
+      Extent count(1);
+      for (std::int32_t l = 0; l < static_cast<std::int32_t>(c.out.size() + c.reduce.size()); ++l) {
+        if ((labels >> l & 1) != 0) count = count * (label_of(c, l).end - label_of(c, l).begin);
+      }
+      return count;
+    };
+    const bool alike = elements(groups[0].labels) == elements(groups[1].labels);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (std::size_t k = 1; k < groups[g].factors.size(); ++k) {
+        const LabelSet own = label_set(groups[g].factors[k]);
+        const bool covered = (own & ~groups[1 - g].labels) == 0;
+        if ((own & summed) == 0 || (covered && !alike)) return false;
+      }
+    }
+    return true;
   }
 
   /// Computes the whole product, then selects the elements for which the guard holds.

@@ -21,18 +21,14 @@ constexpr Index kRowsAtOnce = 8;
 template <class T>
 using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
 
-template <class T>
-[[gnu::always_inline]] inline Four<T> four_from(const T* x) {
-  Four<T> v;
-  std::memcpy(&v, x, sizeof(v));
-  return v;
-}
-
 /// The columns of four lines of four elements.
 template <class T>
 [[gnu::always_inline]] inline void transpose(const T* x, Index stride, Four<T> (&columns)[4]) {
-  const Four<T> a = four_from(x), b = four_from(x + stride), c = four_from(x + 2 * stride),
-                d = four_from(x + 3 * stride);
+  Four<T> a, b, c, d;
+  std::memcpy(&a, x, sizeof(a));
+  std::memcpy(&b, x + stride, sizeof(b));
+  std::memcpy(&c, x + 2 * stride, sizeof(c));
+  std::memcpy(&d, x + 3 * stride, sizeof(d));
   const Four<T> ab_even = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
   const Four<T> cd_even = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd_odd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
   columns[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);

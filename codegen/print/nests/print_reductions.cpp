@@ -127,15 +127,13 @@ Statements Printer::blocked(const BlockedReduction& b) {
   if (names.back().empty()) {
     names.back() = table_.claim("element");
     result.push_back(simple(fmt::format("const auto {} = [&](Index {}) -> {}& {{ return {}; }};", names.back(),
-                                        fmt::join(of_element, ", Index "),
-                                        type_text(b.to.variable), element)));
+                                        fmt::join(of_element, ", Index "), type_text(b.to.variable), element)));
   }
   std::string function = fmt::format("rt::blocked_reduction<{}>(", type);
   if (b.position) {
     printed_.needs.add(codegen::Header::kPositions);
-    function =
-        fmt::format("rt::blocked_position<{}>({}, ", type, 
-                           b.position->kind == Monoid::Kind::kArgMin ? "rt::Best::kLeast" : "rt::Best::kGreatest");
+    function = fmt::format("rt::blocked_position<{}>({}, ", type,
+                           b.position->kind == Monoid::Kind::kArgMin ? "rt::Extreme::kLeast" : "rt::Extreme::kGreatest");
   } else if (!numbers.empty()) {
     names.insert(names.end(), {"rt::simd_level()", numbers});
   }

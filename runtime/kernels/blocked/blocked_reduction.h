@@ -31,8 +31,8 @@ using plan::Interval;
 
 namespace blocked {
 
-inline constexpr Index kRows = 8;            ///< rows of a register tile
-inline constexpr Index kColumnBytes = 128;   ///< its columns: two of the widest vectors
+inline constexpr Index kRows = 8;           ///< rows of a register tile
+inline constexpr Index kColumnBytes = 128;  ///< its columns: two of the widest vectors
 /// Columns of functions whose loops are in the library: three of the widest vectors, so that 24 of 32 registers hold
 /// the tile; tiles of up to kColumnBytes are computed two vectors wide.
 inline constexpr Index kWideColumnBytes = 192;
@@ -156,7 +156,9 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
 
 /// A function whose loops are in the library (joins.h).
 template <class Combine>
-concept InLibrary = requires { typename Combine::InLibrary; };
+concept InLibrary = requires {
+  typename Combine::InLibrary;
+};
 template <class Combine>
 inline constexpr Index kColumnBytesOf = InLibrary<Combine> ? kWideColumnBytes : kColumnBytes;
 

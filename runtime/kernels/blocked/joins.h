@@ -160,8 +160,8 @@ inline constexpr MaxOfMinima<T> max_of_minima;
   X(T, joins::MaxOfMinima<T>::OfNumbers)
 #define TDSL_JOINS_OF_BOOLS(X, T) X(T, joins::AnyOfBoth<T>)
 
-#define TDSL_LOOPS_OF_JOIN(T, Function)                                                                                \
-  template void blocked::tile_steps<blocked::kColumnBytesOf<Function> / static_cast<Index>(sizeof(T))>(               \
+#define TDSL_LOOPS_OF_JOIN(T, Function)                                                                 \
+  template void blocked::tile_steps<blocked::kColumnBytesOf<Function> / static_cast<Index>(sizeof(T))>( \
       SimdLevel, Index, Index, T* const*, const std::tuple<const T*>&, const std::tuple<const T*>&, const Function&);
 #define TDSL_EXTERN_JOIN(T, Function) extern TDSL_LOOPS_OF_JOIN(T, Function)
 

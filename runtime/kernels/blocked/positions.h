@@ -20,7 +20,7 @@
 
 namespace tdsl::rt {
 
-enum class Best : std::uint8_t { kLeast, kGreatest };
+enum class Extreme : std::uint8_t { kLeast, kGreatest };
 
 namespace blocked {
 
@@ -90,10 +90,10 @@ template <class T, std::size_t K, class X, class Y, class Combine>
 
 /// For all i of `is`: position(i) = the column j of the least (or greatest) of the elements that `combine` accumulates
 /// from `start` over x(i, k…) and y(j, k…), for the points k of `ks` in row-major order: the first among equals, the
-/// first nan if there are any; -1 if `js` is empty. x, y and combine are as in blocked_reduction; elements have the bits
-/// that it computes. `position(i)` is a reference to an integer.
+/// first nan if there are any; -1 if `js` is empty. x, y and combine are as in blocked_reduction; elements have the
+/// bits that it computes. `position(i)` is a reference to an integer.
 template <class T, std::size_t K, class X, class Y, class Combine, class Position>
-[[gnu::noinline]] void blocked_position(Best which, Interval is, Interval js, const std::array<Interval, K>& ks,
+[[gnu::noinline]] void blocked_position(Extreme which, Interval is, Interval js, const std::array<Interval, K>& ks,
                                         const X& x, const Y& y, const Combine& combine, T start,
                                         const Position& position, SimdLevel level = simd_level()) {
   using namespace blocked;
@@ -108,7 +108,7 @@ template <class T, std::size_t K, class X, class Y, class Combine, class Positio
   constexpr Index kColumns = std::max<Index>(1, kTileBytes / std::max<Index>(sizeof(T), widest(decltype(y_type){})));
   constexpr Index kStored = (kColumns + kLanes - 1) / kLanes * kLanes;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  const bool least = which == Best::kLeast;
+  const bool least = which == Extreme::kLeast;
   const T worst = least ? kInfinity : -kInfinity;
   Index points = 1;
   for (const Interval& k : ks) points *= k.size();

@@ -109,6 +109,8 @@ namespace {
 constexpr double kLoopRate = 0.2;
 /// Rows of a block around a product (runtime/kernels/rows.h).
 constexpr double kBlockRows = 128;
+/// Rate of packing from cache, in multiples of the stream rate.
+constexpr double kCacheRate = 4;
 
 }  // namespace
 
@@ -125,8 +127,9 @@ double reads_of_shared(const Op& op, double points) {
   return std::max(1.0, std::ceil(points / row / kBlockRows));
 }
 
-bool waits_for_shared(const Op& op, double bytes, const Machine& machine) {
-  return op.product_share > 0 && bytes > machine.last_cache / 2;
+double seconds_to_pack(double bytes, const Machine& machine) {
+  const double rate = bytes > machine.last_cache / 2 ? 1 : kCacheRate;
+  return bytes / (rate * machine.stream_rate);
 }
 
 bool is_shared(const Access& access) {

@@ -72,7 +72,7 @@ void compare_positions(Index m, Index n, Index points, unsigned special, T start
   }
   const auto x = [&](Index i, Index k) { return a[static_cast<std::size_t>(i * points + k)]; };
   const auto y = [&](Index j, Index k) { return b[static_cast<std::size_t>((j - 4) * points + k)]; };
-  for (const rt::Best which : {rt::Best::kLeast, rt::Best::kGreatest}) {
+  for (const rt::Extreme which : {rt::Extreme::kLeast, rt::Extreme::kGreatest}) {
     std::vector<Index> expected(static_cast<std::size_t>(m), -1);
     for (Index i = 0; i < m; ++i) {
       T best{};
@@ -80,7 +80,7 @@ void compare_positions(Index m, Index n, Index points, unsigned special, T start
       for (Index j = 4; j < n + 4; ++j) {
         T total = start;
         for (Index k = 0; k < points; ++k) total = join(total, x(i, k), y(j, k));
-        const bool better = which == rt::Best::kLeast ? total < best : total > best;
+        const bool better = which == rt::Extreme::kLeast ? total < best : total > best;
         if (at >= 0 && (std::isnan(best) || !(better || std::isnan(total)))) continue;
         best = total;
         at = j;

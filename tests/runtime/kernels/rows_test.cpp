@@ -140,7 +140,9 @@ TEST_CASE("kernels: the upper part of a product of rows, mirrored, is the whole 
     const Index count = 17;
     const std::vector<double> x = numbers<double>(random, count * d);
     std::vector<double> whole(static_cast<std::size_t>(d * d), 1.0), upper = whole;
-    const auto view = [d](auto& m) { return rt::View<std::remove_reference_t<decltype(m[0])>, 2>{m.data(), 0, {d, 1}}; };
+    const auto view = [d](auto& m) {
+      return rt::View<std::remove_reference_t<decltype(m[0])>, 2>{m.data(), 0, {d, 1}};
+    };
     const Interval columns{0, d};
     for (const Interval block : {Interval{0, 8}, Interval{8, count}}) {
       rows::add_product<double>(view(whole), view(x), block, view(x), columns, columns);

@@ -38,7 +38,7 @@ TEST_CASE("codegen emit: elements that only an argmin reads are compared in regi
       "j], %3[c, j])))\n%6:i64[%0] \"nearest\" = compute [i in 0..%0] argmin[c in 0..7] (%5[i, c])\n";
   const std::string text = emitted_rows(distances + "output \"nearest\" %6\n");
   CHECK_MESSAGE(has(text, "rt::blocked_position<double>("), text);
-  CHECK_MESSAGE(has(text, "rt::Best::kLeast"), text);
+  CHECK_MESSAGE(has(text, "rt::Extreme::kLeast"), text);
   CHECK_MESSAGE(has(text, "rt::joins::sum_of_squares<double>, 0.0, nearest"), text);
   CHECK_MESSAGE(!has(text, "rt::rows::Local<double"), text);
   CHECK(testing::compiler_says(text) == "");

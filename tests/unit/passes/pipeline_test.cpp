@@ -60,9 +60,9 @@ TEST_CASE("passes: every spelling of a weighted Gram matrix is one nest with the
 %9:f64[%0] "w" = compute [i in 0..%0] (mul(%6[i], sub(1.0, %6[i])))
 )";
   const std::string gram = "%10:f64[%1, %1] \"H\" = compute [j in 0..%1, k in 0..%1] sum[i in 0..%0] ";
-  for (const char* body : {"(mul(mul(%2[i, j], %9[i]), %2[i, k]))", "(mul(mul(%9[i], %2[i, j]), %2[i, k]))",
-                           "(mul(mul(%2[i, j], %2[i, k]), %9[i]))",
-                           "(mul(mul(mul(%2[i, j], %6[i]), sub(1.0, %6[i])), %2[i, k]))"}) {
+  for (const char* body :
+       {"(mul(mul(%2[i, j], %9[i]), %2[i, k]))", "(mul(mul(%9[i], %2[i, j]), %2[i, k]))",
+        "(mul(mul(%2[i, j], %2[i, k]), %9[i]))", "(mul(mul(mul(%2[i, j], %6[i]), sub(1.0, %6[i])), %2[i, k]))"}) {
     INFO(body);
     passes::PassContext context;
     const ir::Program before = ir::parse(head + gram + body + "\noutput \"g\" %8\noutput \"H\" %10\n");
