@@ -132,8 +132,8 @@ Statements Printer::blocked(const BlockedReduction& b) {
   std::string function = fmt::format("rt::blocked_reduction<{}>(", type);
   if (b.position) {
     printed_.needs.add(codegen::Header::kPositions);
-    function = fmt::format("rt::blocked_position<{}>({}, ", type,
-                           b.position->kind == Monoid::Kind::kArgMin ? "rt::Extreme::kLeast" : "rt::Extreme::kGreatest");
+    const bool least = b.position->kind == Monoid::Kind::kArgMin;
+    function = fmt::format("rt::blocked_position<{}>(rt::Extreme::{}, ", type, least ? "kLeast" : "kGreatest");
   } else if (!numbers.empty()) {
     names.insert(names.end(), {"rt::simd_level()", numbers});
   }

@@ -71,8 +71,8 @@ struct Traffic {
 /// How often a fused operator in tasks of `points` points reads operands shared by all rows: once per row block.
 [[nodiscard]] double reads_of_shared(const Op& op, double points);
 
-/// Seconds in which a row block of a fused operator packs a shared operand of `bytes` bytes for a product: from memory if
-/// it exceeds half of the last-level cache. This adds to the time of the product instead of overlapping with it.
+/// Seconds in which a row block of a fused operator packs a shared operand of `bytes` bytes for a product: from memory
+/// if it exceeds half of the last-level cache. This adds to the time of the product instead of overlapping with it.
 [[nodiscard]] double seconds_to_pack(double bytes, const Machine& machine);
 
 /// True if no subscript uses a label, so all points share the operand.
