@@ -72,7 +72,7 @@ void FusedNestBuilder::positions(const Member& m, const Member& elements) {
   for (std::size_t l = is_local(place.variable) ? outer_ : 0; l < m.compute.out.size(); ++l)
     place.subscripts.push_back(ir::index_ref(labels_[l]));
   nest::BlockedReduction s = blocked_reduction(elements.compute, *blocking_of(elements), {}, std::move(place));
-  s.position = {m.compute.monoid->kind, identity(elements)};
+  s.position = nest::BlockedReduction::Position{m.compute.monoid->kind, identity(elements)};
   add(std::move(s));
 }
 

@@ -302,7 +302,7 @@ class NestParser : PartParser {
     for (const auto kind : {ir::Monoid::Kind::kArgMin, ir::Monoid::Kind::kArgMax}) {
       if (!cursor_.accept(ir::name_of(kind))) continue;
       cursor_.expect("from");
-      b.position = {kind, expr()};
+      b.position = BlockedReduction::Position{kind, expr()};
     }
     cursor_.expect("rows");
     b.row = index_number();
