@@ -26,6 +26,8 @@ void FusedNestBuilder::statements(const Member& m) {
   compute_ = &m.compute;
   labels_ = indices_of(m);
   if (m.compute.guard) return grouped(m);
+  if (is_compared(m)) return;
+  if (const Member* elements = compared_by(m)) return positions(m, *elements);
   if (product(m)) return;
   const bool locates = m.compute.monoid && ir::locates(*m.compute.monoid);
   if (!locates && blocked(m)) return;
@@ -106,9 +108,9 @@ void FusedNestBuilder::grouped(const Member& m) {
   });
 }
 
-bool FusedNestBuilder::blocked(const Member& m) {
+std::optional<Blocking> FusedNestBuilder::blocking_of(const Member& m) const {
   const ir::Compute& c = m.compute;
-  if (m.closes() || c.reduce.empty() || c.out.size() <= m.shared.size()) return false;
+  if (m.closes() || c.reduce.empty() || c.out.size() <= m.shared.size()) return std::nullopt;
   Blocking labels;
   labels.row = m.shared.back();
   labels.column = static_cast<int>(c.out.size()) - 1;
@@ -116,10 +118,14 @@ bool FusedNestBuilder::blocked(const Member& m) {
     if (l != labels.row) labels.outer.push_back(l);
   }
   labels.reduce = numbered(c.out.size(), c.reduce.size());
-  const std::optional<Blocking> blocks = blocking(c, std::move(labels), [&](const ir::ExprNode& n) {
+  return blocking(c, std::move(labels), [&](const ir::ExprNode& n) {
     const auto* r = std::get_if<ir::Read>(&n.op);
     return r != nullptr && !program_.is_host(r->tensor);
   });
+}
+
+bool FusedNestBuilder::blocked(const Member& m) {
+  const std::optional<Blocking> blocks = blocking_of(m);
   if (!blocks) return false;
   blocked_ = true;
   add(nest::FillRows{whole(m), block_, identity(m)});
@@ -127,7 +133,7 @@ bool FusedNestBuilder::blocked(const Member& m) {
   for (const int l : blocks->outer) {
     if (!m.is_outer(l)) around.push_back(l);
   }
-  loops(around, false, [&] { add(blocked_reduction(c, *blocks, {}, element(m))); });
+  loops(around, false, [&] { add(blocked_reduction(m.compute, *blocks, {}, element(m))); });
   return true;
 }
 
@@ -150,7 +156,9 @@ bool FusedNestBuilder::product(const Member& m) {
     const auto last = m.compute.out.size() - 1;
     const std::vector<int> along =
         p->of_rows ? std::vector{labels_[0], labels_[1]} : std::vector{labels_[last], labels_[last + 1]};
-    add(nest::RowProducts{p->of_rows ? Kind::kSums : Kind::kRows,
+    add(nest::RowProducts{!p->of_rows       ? Kind::kRows
+                          : is_symmetric(m) ? Kind::kUpper
+                                            : Kind::kSums,
                           at_outer(values_.at(m.value), p->of_rows ? 0 : outer_),
                           operand(*p->x, p->of_rows ? 0 : outer_), operand(*p->y, p->of_rows ? 0 : p->shared), block_,
                           along, p->transposed});

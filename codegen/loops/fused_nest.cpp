@@ -29,9 +29,10 @@ FusedNestBuilder::FusedNestBuilder(const NestRequest& request, const OperationSt
   add_indices();
   for (std::size_t k = 0; k < op_.reads.size(); ++k)
     operands_.push_back(added(operand_variable(op_.reads[k].tensor, static_cast<int>(k))));
+  find_positions();
   take_places();
   for (const Member& m : fused_.members) {
-    if (is_stored(m)) values_[m.value] = variable(m);
+    if (is_stored(m) && !is_compared(m)) values_[m.value] = variable(m);
   }
 }
 
@@ -48,6 +49,9 @@ BuiltNest FusedNestBuilder::run() {
         blocked_ || std::ranges::any_of(fused_.members, [](const Member& m) { return matrix_product(m).has_value(); });
     add(nest::For{block_, nest::Blocks{of_nest(bytes_per_row()), products, coded_}, nest::Order::kSerial,
                   std::move(body)});
+    for (const Member& m : fused_.members) {
+      if (is_symmetric(m)) add(nest::Mirror{values_.at(m.value), indices_of(m).front()});
+    }
   });
   nest_.fresh = collected([&] {
     for (const Member& m : fused_.members) {
@@ -264,7 +268,7 @@ Extent FusedNestBuilder::bytes_per_row() const {
     if (by_rows) bytes = bytes + elements;
   }
   for (const Member& m : fused_.members) {
-    if (m.closes() || !is_stored(m) || in_place_.contains(m.value)) continue;
+    if (m.closes() || !is_stored(m) || is_compared(m) || in_place_.contains(m.value)) continue;
     Extent elements(ir::size_of(m.type));
     for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d)
       elements = elements * length_of(m.compute.out[d]);

@@ -77,7 +77,7 @@ std::string obstacle(int index, const Statement& s) {
       [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; },
       [](const Offer&) { return kOfTask; }, [](const Draw&) { return kOfTask; },
       [](const RequireSizes&) { return kOfTask; }, [](const RowProducts&) { return kOfTask; },
-      [](const FillRows&) { return kOfTask; });
+      [](const FillRows&) { return kOfTask; }, [](const Mirror&) { return kOfTask; });
 }
 
 }  // namespace
@@ -144,6 +144,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
         each_of(s.y, f);
         f(s.value);
         some(s.guard);
+        if (s.position) f(s.position->start);
       },
       [&](const Fill& s) { f(s.value); }, [&](const Var& s) { some(s.value); },
       [&](const Count& s) {
@@ -170,7 +171,8 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       [&](const FillRows& s) {
         each_of(s.to, f);
         f(s.value);
-      });
+      },
+      [](const Mirror&) {});
 }
 
 const For* loop_over_elements(const For& rows) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interpreter.h"
@@ -51,7 +52,8 @@ void NestInterpreter::row_products(const RowProducts& p) {
       if (p.kind == Kind::kDot && a == first.lo) store(p.to.variable, position(p.to, {i}), {});
       if (p.kind == Kind::kDot) return add_product(p, {i}, {i, a}, {a});
       each_of(last, [&](std::int64_t b) {
-        if (p.kind == Kind::kSums) return add_product(p, {a, b}, {i, a}, {i, b});
+        if (p.kind == Kind::kUpper && a > b) return;
+        if (p.kind == Kind::kSums || p.kind == Kind::kUpper) return add_product(p, {a, b}, {i, a}, {i, b});
         add_product(p, {i, a}, {i, b}, p.transposed ? std::vector{a, b} : std::vector{b, a});
       });
     });
@@ -71,6 +73,15 @@ void NestInterpreter::fill_rows(const FillRows& f) {
     first.front() = i;
     const std::size_t at = position(f.to, first);
     for (std::int64_t k = 0; k < line; ++k) store(f.to.variable, at + static_cast<std::size_t>(k), x);
+  }
+}
+
+void NestInterpreter::mirror(const Mirror& m) {
+  const Interval range = interval(m.along);
+  const std::int64_t columns = array(m.to).shape.back();
+  const auto place = [&](std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * columns + b); };
+  for (std::int64_t a = range.lo; a < range.hi; ++a) {
+    for (std::int64_t b = range.lo; b < a; ++b) store(m.to, place(a, b), load(m.to, place(b, a)));
   }
 }
 
@@ -135,7 +146,32 @@ void NestInterpreter::line(const LineReduction& l) {
   });
 }
 
+void NestInterpreter::blocked_position(const BlockedReduction& b) {
+  const ir::Scalar type = b.value->type;
+  const auto terms = [&](const auto& self, std::size_t k, Slot& total) -> void {
+    if (k < b.along.size()) return each(b.along[k], interval(b.along[k]), [&] { self(self, k + 1, total); });
+    for (const std::vector<Let>* lets : {&b.x, &b.y})
+      std::ranges::for_each(*lets, [this](const Let& definition) { let(definition); });
+    if (!b.guard || whole(b.guard) != 0) total = combined(b.with, type, total, value(b.value));
+  };
+  const bool largest = b.position->kind == ir::Monoid::Kind::kArgMax;
+  each(b.row, interval(b.row), [&] {
+    std::optional<double> best;
+    std::int64_t at = -1;
+    each(b.column, interval(b.column), [&] {
+      Slot total = value(b.position->start);
+      terms(terms, 0, total);
+      const double x = total.real.value;
+      if (best && (std::isnan(*best) || !(std::isnan(x) || (largest ? x > *best : x < *best)))) return;
+      best = x;
+      at = indices_[static_cast<std::size_t>(b.column)];
+    });
+    store(b.to.variable, position(b.to), {{}, {at, 0}});
+  });
+}
+
 void NestInterpreter::blocked(const BlockedReduction& b, std::size_t depth) {
+  if (b.position) return blocked_position(b);
   if (depth < b.along.size() + 2) {
     const int index = depth == 0 ? b.row : depth == 1 ? b.column : b.along[depth - 2];
     return each(index, interval(index), [&] { blocked(b, depth + 1); });

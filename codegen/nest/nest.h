@@ -261,8 +261,14 @@ struct LineReduction {
   enum class Mask : std::uint8_t { kAll, kOnly, kFirst } masks = Mask::kAll;
 };
 /// A reduction into a block of rows and columns held in registers (rt::blocked_reduction). x values do not depend on
-/// the column, y values do not on the row. A sum of products may use fused multiply-adds.
+/// the column, y values do not on the row. A sum of products may use fused multiply-adds. With
+/// `position`, `to` is an integer per row: the column of its best element, in place of the elements
+/// (rt::blocked_position).
 struct BlockedReduction {
+  struct Position {
+    ir::Monoid::Kind kind = ir::Monoid::Kind::kArgMin;
+    Expr start;  ///< the elements' value before the first term
+  };
   Place to;
   int row = 0;
   int column = 0;
@@ -272,6 +278,7 @@ struct BlockedReduction {
   Expr value;            ///< in terms of locals
   Expr guard;            ///< in terms of locals; may be null
   bool numbers = false;  ///< a minimum or maximum that is not nan if no x or y is nan or inf
+  std::optional<Position> position{};
 };
 // --- Statements of tasks that read and modify whole tensors
 
@@ -357,6 +364,7 @@ struct RowProducts {
   enum class Kind : std::uint8_t {
     kRows,    ///< to(i, j) = sum of x(i, k) * y(k, j)
     kSums,    ///< to(a, b) += sum over the rows of x(i, a) * y(i, b)
+    kUpper,   ///< the same for a <= b; other elements are unspecified until they are mirrored
     kDot,     ///< to(i) = sum of x(i, j) * y(j)
     kScaled,  ///< to(j) += sum over the rows of x(i, j) * y(i)
   } kind = Kind::kRows;
@@ -365,13 +373,18 @@ struct RowProducts {
   std::vector<int> along;   ///< the other indices, in the order of the formula
   bool transposed = false;  ///< y is y(j, k)
 };
-/// `rows`, `sums`, `dot`, `scaled`.
+/// `rows`, `sums`, `upper`, `dot`, `scaled`.
 [[nodiscard]] std::string_view name_of(RowProducts::Kind kind);
 /// `clear %4 block 0 0.0`: sets the elements of the current block's rows.
 struct FillRows {
   Place to;
   int block = 0;
   Expr value;
+};
+/// `mirror %4 over 1`: elements below the diagonal become those above it; the index is that of the rows.
+struct Mirror {
+  ValueId to;
+  int along = 0;
 };
 
 /// `fill %2 0.0`: sets all elements of the result's tile.
@@ -383,7 +396,7 @@ struct Fill {
 struct Statement {
   std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count,
                While, Require, Return, Copy, Keep, Resize, CheckLine, RowReduction, AddProducts, Locate, Offer, Draw,
-               RequireSizes, RowProducts, FillRows>
+               RequireSizes, RowProducts, FillRows, Mirror>
       op;
   ir::SourceRange place{};  ///< location of failures in expressions without one
 };

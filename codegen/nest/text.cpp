@@ -14,6 +14,7 @@ std::string_view name_of(RowProducts::Kind kind) {
   switch (kind) {
     case Kind::kRows: return "rows";
     case Kind::kSums: return "sums";
+    case Kind::kUpper: return "upper";
     case Kind::kDot: return "dot";
     case Kind::kScaled: return "scaled";
   }
@@ -259,7 +260,8 @@ class TextPrinter {
           line("multiply {} {} by {} with {}{} block {} over {}", name_of(p.kind), text(p.to), text(p.x), text(p.y),
                p.transposed ? " transposed" : "", p.block, indices(p.along));
         },
-        [&](const FillRows& f) { line("clear {} block {} {}", text(f.to), f.block, text(f.value)); });
+        [&](const FillRows& f) { line("clear {} block {} {}", text(f.to), f.block, text(f.value)); },
+        [&](const Mirror& m) { line("mirror {} over {}", value_text(m.to), index(m.along)); });
   }
 
   void lines(const std::vector<Let>& lets, std::string_view head) {
@@ -289,8 +291,10 @@ class TextPrinter {
   }
 
   void blocked(const BlockedReduction& b) {
-    line("blocked {} {} rows {} columns {} along {}{} {{", text(b.with), text(b.to), index(b.row), index(b.column),
-         indices(b.along), b.numbers ? " numbers" : "");
+    const std::string position =
+        b.position ? fmt::format(" {} from {}", ir::name_of(b.position->kind), text(b.position->start)) : "";
+    line("blocked {} {}{} rows {} columns {} along {}{} {{", text(b.with), text(b.to), position, index(b.row),
+         index(b.column), indices(b.along), b.numbers ? " numbers" : "");
     lines(b.x, "x ");
     lines(b.y, "y ");
     if (b.guard) line("  where {}", text(b.guard));

@@ -115,6 +115,10 @@ void NestVerifier::statement(const Statement& s) {
         part(f.to, 1, type(f.to.variable));
         expr(f.value, type(f.to.variable));
         filled_.insert(f.to.variable);
+      },
+      [&](const Mirror& m) {
+        index(m.along, true);
+        if (!changes(m.to) || nest_.variable(m.to).type.rank() != 2) problem("%{} is no matrix to be written", m.to.id);
       });
 }
 
@@ -175,14 +179,14 @@ void NestVerifier::row_products(const RowProducts& p) {
   using Kind = RowProducts::Kind;
   block(p.block);
   for (const int k : p.along) index(k, true);
-  const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums;
+  const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums || p.kind == Kind::kUpper;
   if (p.along.size() != (matrices ? 2U : 1U)) problem("a product of rows runs along {} indices", p.along.size());
   if (!changes(p.to.variable)) return problem("%{} cannot be written", p.to.variable.id);
   if (!ir::is_float(type(p.to.variable))) problem("products of rows are of floats");
   part(p.to, matrices ? 2 : 1, type(p.to.variable));
   part(p.x, 2, type(p.to.variable));
   part(p.y, matrices ? 2 : 1, type(p.to.variable));
-  const bool adds = p.kind == Kind::kSums || p.kind == Kind::kScaled;
+  const bool adds = p.kind == Kind::kSums || p.kind == Kind::kUpper || p.kind == Kind::kScaled;
   if (adds && !filled_.contains(p.to.variable)) problem("%{} is updated, and has no first values", p.to.variable.id);
 }
 
@@ -324,17 +328,31 @@ void NestVerifier::blocked(const BlockedReduction& b) {
     index(k, true);
     indices_.insert(k);
   }
-  const std::optional<Scalar> scalar = place(b.to, true);
-  const auto without = [&](int k, const std::vector<Let>& lets) {
+  const auto without = [&](int k, const auto& check) {
     indices_.erase(k);
-    std::ranges::for_each(lets, [this](const Let& definition) { let(definition); });
+    check();
     indices_.insert(k);
   };
-  without(b.column, b.x);
-  without(b.row, b.y);
+  std::optional<Scalar> scalar;
+  if (b.position) {
+    without(b.column, [&] { position(b); });
+    if (b.value) scalar = b.value->type;
+  } else {
+    scalar = place(b.to, true);
+  }
+  without(b.column, [&] { std::ranges::for_each(b.x, [this](const Let& definition) { let(definition); }); });
+  without(b.row, [&] { std::ranges::for_each(b.y, [this](const Let& definition) { let(definition); }); });
   for (const int k : inner) indices_.erase(k);
   expr(b.value, scalar);
   if (b.guard) expr(b.guard, Scalar::kBool);
+}
+
+void NestVerifier::position(const BlockedReduction& b) {
+  const std::optional<Scalar> to = place(b.to, false);
+  if (to && *to != Scalar::kI64) problem("a position is an i64");
+  if (!b.value || !ir::is_float(b.value->type)) return problem("positions are those of floats");
+  if (!b.position->start) return problem("the elements have no first value");
+  expr(b.position->start, b.value->type);
 }
 
 }  // namespace tdsl::nest

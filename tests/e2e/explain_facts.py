@@ -183,6 +183,16 @@ class ExplainFacts:
         if "line 41    runs by rows" not in forms or "so it lost" not in forms:
             raise Failed(f"{forms}")
 
+    # A product joins the rows of its scaled operand if packing the shared operand for every block of rows costs less than the copy.
+    def test_products_join_rows_of_small_operands(self):
+        program = self.work / "scaled_product.tdsl"
+        program.write_text("param alpha: f64 = 1.5;\ninput A: f64[n, k];\ninput B: f64[k, m];\ninput C: f64[n, m];\noutput D = alpha * A @ B + 0.5 * C;\n")
+        for (n, k, m), form in (((2000, 2600, 2300), "one operator after the other"), ((100_000, 64, 64), "by rows")):
+            sizes = [w for size in (f"n={n}", f"k={k}", f"m={m}") for w in ("--set", size)]
+            shown = launch.run([self.tdslc, "explain", program, *sizes, "--stage=kernels"], self.options.limit, env={"TDSL_MACHINE": ""})
+            if shown.code != 0 or f"runs {form}\n" not in shown.out:
+                raise Failed(f"{(n, k, m)}: {shown}")
+
     # Without --memory no limit is mentioned, and assumptions about sparse inputs are stated.
     def test_explain_invents_nothing(self):
         program = self.work / "power.tdsl"

@@ -328,6 +328,7 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
       .field("loop_rate", run.machine.flop_rate / run.machine.flop_in_loop());
   json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
   json.field("stream_rate", run.machine.stream_rate)
+      .field("last_cache", run.machine.last_cache)
       .field("task_overhead", run.machine.task_overhead)
       .field("exchange_overhead", run.machine.exchange_overhead)
       .field("grain", run.machine.grain);

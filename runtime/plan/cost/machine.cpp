@@ -11,7 +11,7 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 14> kConstants{
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 15> kConstants{
     {{"latency", &Machine::latency},
      {"bandwidth", &Machine::bandwidth},
      {"near_latency", &Machine::near_latency},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<std::string_view, double Machine::*>, 14> kConsta
      {"row_product_rate", &Machine::row_product_rate},
      {"loop_rate", &Machine::loop_rate},
      {"stream_rate", &Machine::stream_rate},
+     {"last_cache", &Machine::last_cache},
      {"task_overhead", &Machine::task_overhead},
      {"exchange_overhead", &Machine::exchange_overhead},
      {"grain", &Machine::grain},
@@ -109,6 +110,8 @@ namespace {
 
 /// Rows of a block around a product (runtime/kernels/rows.h).
 constexpr double kBlockRows = 128;
+/// Rate of packing from cache, in multiples of the stream rate.
+constexpr double kCacheRate = 4;
 
 }  // namespace
 
@@ -135,6 +138,11 @@ double reads_of_shared(const Op& op, double points) {
     if (op.is_uncut(d)) row *= static_cast<double>(std::max<Index>(op.shape[d], 1));
   }
   return std::max(1.0, std::ceil(points / row / kBlockRows));
+}
+
+double seconds_to_pack(double bytes, const Machine& machine) {
+  const double rate = bytes > machine.last_cache / 2 ? 1 : kCacheRate;
+  return bytes / (rate * machine.stream_rate);
 }
 
 bool is_shared(const Access& access) {

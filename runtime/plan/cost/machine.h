@@ -17,6 +17,7 @@ struct Machine {
   double row_product_rate = 0;  ///< the same of products in blocks of rows; 0: same as flop_rate
   double loop_rate = 0;         ///< the same of vector loops that compute; 0: a fifth of flop_rate
   double stream_rate = 8e9;     ///< bytes per second and thread
+  double last_cache = 3.2e7;    ///< bytes of the last-level cache
   double task_overhead =
       6e-6;  ///< seconds of overhead per task apart from its kernel, including recording and admission
   double exchange_overhead =
@@ -84,6 +85,10 @@ struct Traffic {
 
 /// How often a fused operator in tasks of `points` points reads operands shared by all rows: once per row block.
 [[nodiscard]] double reads_of_shared(const Op& op, double points);
+
+/// Seconds in which a row block of a fused operator packs a shared operand of `bytes` bytes for a product: from memory
+/// if it exceeds half of the last-level cache. This adds to the time of the product instead of overlapping with it.
+[[nodiscard]] double seconds_to_pack(double bytes, const Machine& machine);
 
 /// True if no subscript uses a label, so all points share the operand.
 [[nodiscard]] bool is_shared(const Access& access);

@@ -26,6 +26,15 @@ namespace tdsl::tools {
 
 namespace {
 
+/// Bytes of the last-level cache of a processor; `otherwise` if the system does not tell.
+double last_cache(double otherwise) {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes > 0) return static_cast<double>(bytes);
+#endif
+  return otherwise;
+}
+
 /// Latency and bandwidth between two ranks, or why they could not be measured.
 struct Link {
   double latency = 0;
@@ -93,6 +102,7 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   m.row_product_rate = measured.rates.row_product;
   m.loop_rate = measured.rates.loop > 0 ? measured.rates.loop : before.loop_rate;
   m.stream_rate = measured.rates.stream;
+  m.last_cache = last_cache(before.last_cache);
   measured.near = measure_link("");
   m.near_latency = measured.near.latency;
   m.near_bandwidth = measured.near.bandwidth;
@@ -171,6 +181,7 @@ int doctor(const CommandLine& line) {
                                             {"row_product_rate", m.flop_rate / m.product_in_rows()},
                                             {"loop_rate", m.flop_rate / m.flop_in_loop()},
                                             {"stream_rate", m.stream_rate},
+                                            {"last_cache", m.last_cache},
                                             {"task_overhead", m.task_overhead},
                                             {"exchange_overhead", m.exchange_overhead},
                                             {"grain", m.grain},
@@ -196,6 +207,7 @@ int doctor(const CommandLine& line) {
   }
   fmt::print("     cores          {}\n", std::thread::hardware_concurrency());
   fmt::print("{}", rates_text(m, measured.rates.trouble));
+  fmt::print("     last cache     {:.1f} MB\n", m.last_cache * 1e-6);
   fmt::print("{}", links_text(m, measured, !line.hosts.empty() && measured.far.trouble.empty()));
   fmt::print("{}", overheads_text(m, measured.overheads.trouble));
   fmt::print("{}", disk_text(m, measured.disk));
