@@ -40,6 +40,7 @@ void add_builtins(std::vector<std::string>& names) {
 
 Single call_where, call_nnz, call_dense, call_sparse, call_clip, call_isfinite, call_isclose;
 Single call_stack, call_tile, call_repeat, call_flatten, call_take, call_kron, call_diff;
+Single call_complex, call_polar;
 Single call_variance, call_quantile;
 Single call_searchsorted, call_interp, call_histogram, call_bincount;
 Single call_linspace, call_like, call_zeros, call_full, call_eye, call_iota, call_random, call_randint,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/eval/accumulator.h"
+#include "ir/eval/complex_bounds.h"
 #include "ir/eval/bounds.h"
 
 namespace tdsl::ir::eval {

@@ -100,7 +100,8 @@ std::optional<std::string> default_text(const Param& p) {
   if (!p.default_value) return std::nullopt;
   return match(
       *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
-      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); });
+      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); },
+      [](rt::Complex<double> z) { return fmt::format("{}{:+}i", z.re, z.im); });
 }
 
 std::set<ValueId> known_at_start(const Program& program) {

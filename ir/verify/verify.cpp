@@ -354,7 +354,7 @@ class Verifier {
     require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_real(program_.type(g.loss).scalar),
             "the loss is not a float scalar");
     for (const ValueId v : g.wrt)
-      require(known(v) && is_real(program_.type(v).scalar), "differentiates with respect to a value that is no float");
+      require(known(v) && is_float(program_.type(v).scalar), "differentiates with respect to a value that is no float");
     same_types(n.results, g.wrt, "derivatives and variables");
   }
 

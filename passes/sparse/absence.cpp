@@ -94,7 +94,7 @@ bool has_no_negative_zero(const Program& program, const Expr& e) {
   if (const auto* s = std::get_if<Select>(&e->op)) return clean(s->when_true) && clean(s->when_false);
   // A tiny negative f64 becomes -0 as f32.
   if (const auto* c = std::get_if<Cast>(&e->op))
-    return !(e->type == Scalar::kF32 && c->operand->type == Scalar::kF64) && clean(c->operand);
+    return !(is_narrow(e->type) && is_float(c->operand->type) && !is_narrow(c->operand->type)) && clean(c->operand);
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr) return false;
   // A sum is -0 only if both terms are.

@@ -192,7 +192,9 @@ Tensor Values::converted_to(const Tensor& t, Scalar to, const std::string& what,
     const bool boolean = to == Scalar::kBool;
     reports_.fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
                   what + " is " + target + ", but the value is " + from +
-                      (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
+                      (boolean                                               ? "; compare it: x != 0"
+                       : ir::is_complex(t.scalar()) && !ir::is_complex(to) ? "; its real part is real(z)"
+                                                                             : "; narrowing needs a cast: " + target + "(…)"));
   }
   Tensor result = t;
   result.body = converted(t.body, to);
