@@ -7,6 +7,7 @@
 #include "runtime/app/report/trace_file.h"
 #include "runtime/app/session/session_impl.h"
 #include "runtime/io/text_file.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/sparse/elements.h"
 
