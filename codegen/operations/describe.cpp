@@ -84,6 +84,7 @@ OperatorText spelling(ir::BinaryOp op) {
     case kAtan2: return {"atan2", false, 0};
     case kHypot: return {"hypot", false, 0};
     case kCopysign: return {"copysign", false, 0};
+    case kComplex: return {"complex", false, 0};
     case kKeyedBits:
     case kKeyedUniform:
     case kKeyedNormal:

@@ -122,6 +122,11 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"square", "x ** 2"},
     {"sqr", "x ** 2"},
     {"absolute", "abs(x)"},
+    {"angle", "arg(x)"},
+    {"conjugate", "conj(x)"},
+    {"complex", "c128(x, y)"},
+    {"complex128", "c128(x)"},
+    {"complex64", "c64(x)"},
     {"fabs", "abs(x)"},
     {"ln", "log(x)"},
     {"maximum", "max(x, y)"},
@@ -265,6 +270,7 @@ const Words& values() {
 
 const Words& types() {
   static const Words table = {
+      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"},
       {"float", "f64"},   {"double", "f64"},   {"real", "f64"},     {"float64", "f64"},  {"Float64", "f64"},
       {"Double", "f64"},  {"number", "f64"},   {"Float", "f64"},    {"single", "f32"},   {"float32", "f32"},
       {"Float32", "f32"}, {"half", "f32"},     {"float16", "f32"},  {"f16", "f32"},      {"bf16", "f32"},
