@@ -33,6 +33,10 @@ struct Complex {
   friend constexpr Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
+  /// By a real number, both parts alone: no zero imaginary part is multiplied.
+  friend constexpr Complex operator*(T a, Complex b) { return {a * b.re, a * b.im}; }
+  friend constexpr Complex operator*(Complex a, T b) { return {a.re * b, a.im * b}; }
+  friend constexpr Complex operator/(Complex a, T b) { return {a.re / b, a.im / b}; }
   /// Smith's formula: scaled by the divisor's larger part, so that nothing overflows on the way. By 0 not finite.
   friend constexpr Complex operator/(Complex a, Complex b) {
     const bool wide = (b.re < 0 ? -b.re : b.re) >= (b.im < 0 ? -b.im : b.im);

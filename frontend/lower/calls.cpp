@@ -30,16 +30,11 @@ Tensor call_isfinite(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   Algebra& algebra = lowerer.algebra;
   const Tensor infinite =
       scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
-  const auto finite = [&](const Tensor& t) {
-    return algebra.arithmetic(BinaryOp::kLt, algebra.apply_unary(UnaryOp::kAbs, t, range), infinite, range);
-  };
-  if (!ir::is_complex(x.scalar())) return finite(x);
-  // The absolute value of finite parts may overflow.
-  const Tensor re = finite(algebra.apply_unary(UnaryOp::kReal, x, range));
-  const Tensor im = finite(algebra.apply_unary(UnaryOp::kImag, x, range));
-  return algebra.elementwise({re, im}, Weak::kNo, range, [&](const std::vector<Expr>& e) {
-    return ir::binary(BinaryOp::kAnd, e[0], e[1], range);
-  });
+  if (!ir::is_complex(x.scalar()))
+    return algebra.arithmetic(BinaryOp::kLt, algebra.apply_unary(UnaryOp::kAbs, x, range), infinite, range);
+  // Which part is infinite is open, and the absolute value of finite parts may overflow: the product with 0 is 0 or not.
+  const Tensor zero = scalar_tensor(ir::constant(Scalar::kF64, 0.0, range), Weak::kFloat);
+  return algebra.arithmetic(BinaryOp::kEq, algebra.arithmetic(BinaryOp::kMul, x, zero, range), zero, range);
 }
 
 /// isclose: `abs(a - b) <= atol + rtol * abs(b)`, and equal infinities; allclose: all of these.

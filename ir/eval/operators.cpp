@@ -67,14 +67,16 @@ template <class T>
 Real apply_complex(UnaryOp op, Real a) {
   using Number = rt::Complex<T>;
   const auto function = [&](auto f) { return complex_function<T>(op, a, f); };
+  // Which part of a number that is not finite is inf and which nan is open.
+  const auto of_parts = [&](Real x) { return Real{x.value, is_finite(a) ? x.bound : kOpen, x.imag}; };
   switch (op) {
     case UnaryOp::kNeg: return complex_negate(a);
-    case UnaryOp::kReal: return {a.value, a.bound};
-    case UnaryOp::kImag: return {a.imag, a.bound};
+    case UnaryOp::kReal: return of_parts({a.value, a.bound});
+    case UnaryOp::kImag: return of_parts({a.imag, a.bound});
     case UnaryOp::kConj: return {a.value, a.bound, -a.imag};
-    case UnaryOp::kAbs: return complex_abs<T>(a);
-    case UnaryOp::kArg: return complex_arg<T>(a);
-    case UnaryOp::kSign: return complex_sign<T>(a);
+    case UnaryOp::kAbs: return of_parts(complex_abs<T>(a));
+    case UnaryOp::kArg: return of_parts(complex_arg<T>(a));
+    case UnaryOp::kSign: return of_parts(complex_sign<T>(a));
     case UnaryOp::kSqrt: return function([](Number z) { return scalar::sqrt(z); });
     case UnaryOp::kExp: return function([](Number z) { return scalar::exp(z); });
     case UnaryOp::kLog: return function([](Number z) { return scalar::log(z); });
@@ -301,7 +303,8 @@ Whole CompiledExpr::whole_unary(const Step& s) {
     const Real a = real_at(s.operands[0]);
     const bool result = op == UnaryOp::kIsNan ? scalar::isnan(a.value) || scalar::isnan(a.imag)
                                               : scalar::isinf(a.value) || scalar::isinf(a.imag);
-    return {result ? 1 : 0, std::isinf(a.bound) ? kOpen : 0};
+    const bool parts_open = is_complex(operand.type) && !is_finite(a);
+    return {result ? 1 : 0, std::isinf(a.bound) || parts_open ? kOpen : 0};
   }
   const Whole a = whole_at(s.operands[0]);
   if (op == UnaryOp::kSparse || op == UnaryOp::kDense) return a;
