@@ -21,12 +21,12 @@ inline constexpr int kMostThreads = 4096;
 /// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
 /// 'b' bool, 'i' integer, 'f' float, 'c' complex. Of two types of one kind the later row is the wider one. Messages and
 /// checkpoints contain row numbers, so a new type must be the last row.
-#define TDSL_ELEMENT_TYPES(X)            \
-  X(kBool, bool, "bool", 'b')            \
-  X(kI32, std::int32_t, "i32", 'i')      \
-  X(kI64, std::int64_t, "i64", 'i')      \
-  X(kF32, float, "f32", 'f')             \
-  X(kF64, double, "f64", 'f')            \
+#define TDSL_ELEMENT_TYPES(X)             \
+  X(kBool, bool, "bool", 'b')             \
+  X(kI32, std::int32_t, "i32", 'i')       \
+  X(kI64, std::int64_t, "i64", 'i')       \
+  X(kF32, float, "f32", 'f')              \
+  X(kF64, double, "f64", 'f')             \
   X(kC64, rt::Complex<float>, "c64", 'c') \
   X(kC128, rt::Complex<double>, "c128", 'c')
 

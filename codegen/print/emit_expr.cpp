@@ -236,7 +236,8 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   // those of the product.
   if (element_ != nullptr && is_two(b.right)) return square(b.left, outer);
   std::string exponent = text(b.right);
-  if (!ir::is_float(b.right->type) && ir::is_real(node.type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
+  if (!ir::is_float(b.right->type) && ir::is_real(node.type))
+    exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
   return fmt::format("scalar::power({}, {})", text(b.left), exponent);
 }
 

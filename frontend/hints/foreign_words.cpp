@@ -270,17 +270,17 @@ const Words& values() {
 
 const Words& types() {
   static const Words table = {
-      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"},
-      {"float", "f64"},   {"double", "f64"},   {"real", "f64"},     {"float64", "f64"},  {"Float64", "f64"},
-      {"Double", "f64"},  {"number", "f64"},   {"Float", "f64"},    {"single", "f32"},   {"float32", "f32"},
-      {"Float32", "f32"}, {"half", "f32"},     {"float16", "f32"},  {"f16", "f32"},      {"bf16", "f32"},
-      {"int", "i64"},     {"integer", "i64"},  {"long", "i64"},     {"int64", "i64"},    {"Int", "i64"},
-      {"Int64", "i64"},   {"int64_t", "i64"},  {"uint", "i64"},     {"unsigned", "i64"}, {"u64", "i64"},
-      {"uint64", "i64"},  {"usize", "i64"},    {"size_t", "i64"},   {"u32", "i64"},      {"uint32", "i64"},
-      {"int32", "i32"},   {"Int32", "i32"},    {"int32_t", "i32"},  {"short", "i32"},    {"i16", "i32"},
-      {"int16", "i32"},   {"u16", "i32"},      {"uint16", "i32"},   {"i8", "i32"},       {"int8", "i32"},
-      {"u8", "i32"},      {"uint8", "i32"},    {"byte", "i32"},     {"char", "i32"},     {"boolean", "bool"},
-      {"Bool", "bool"},   {"Boolean", "bool"}, {"logical", "bool"},
+      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"}, {"float", "f64"},   {"double", "f64"},
+      {"real", "f64"},        {"float64", "f64"},   {"Float64", "f64"},  {"Double", "f64"},  {"number", "f64"},
+      {"Float", "f64"},       {"single", "f32"},    {"float32", "f32"},  {"Float32", "f32"}, {"half", "f32"},
+      {"float16", "f32"},     {"f16", "f32"},       {"bf16", "f32"},     {"int", "i64"},     {"integer", "i64"},
+      {"long", "i64"},        {"int64", "i64"},     {"Int", "i64"},      {"Int64", "i64"},   {"int64_t", "i64"},
+      {"uint", "i64"},        {"unsigned", "i64"},  {"u64", "i64"},      {"uint64", "i64"},  {"usize", "i64"},
+      {"size_t", "i64"},      {"u32", "i64"},       {"uint32", "i64"},   {"int32", "i32"},   {"Int32", "i32"},
+      {"int32_t", "i32"},     {"short", "i32"},     {"i16", "i32"},      {"int16", "i32"},   {"u16", "i32"},
+      {"uint16", "i32"},      {"i8", "i32"},        {"int8", "i32"},     {"u8", "i32"},      {"uint8", "i32"},
+      {"byte", "i32"},        {"char", "i32"},      {"boolean", "bool"}, {"Bool", "bool"},   {"Boolean", "bool"},
+      {"logical", "bool"},
   };
   return table;
 }

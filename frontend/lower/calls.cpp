@@ -32,7 +32,8 @@ Tensor call_isfinite(Lowerer& lowerer, const ast::Call& call, const SourceRange&
       scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
   if (!ir::is_complex(x.scalar()))
     return algebra.arithmetic(BinaryOp::kLt, algebra.apply_unary(UnaryOp::kAbs, x, range), infinite, range);
-  // Which part is infinite is open, and the absolute value of finite parts may overflow: the product with 0 is 0 or not.
+  // Which part is infinite is open, and the absolute value of finite parts may overflow: the product with 0 is 0 or
+  // not.
   const Tensor zero = scalar_tensor(ir::constant(Scalar::kF64, 0.0, range), Weak::kFloat);
   return algebra.arithmetic(BinaryOp::kEq, algebra.arithmetic(BinaryOp::kMul, x, zero, range), zero, range);
 }
@@ -126,8 +127,8 @@ namespace {
 
 /// Built-ins that need an order, and routines without complex versions.
 void require_real_operand(Lowerer& lowerer, const std::string& name, const Tensor& t) {
-  static const std::set<std::string> ordered = {"clip",    "topk",     "sort",         "argsort", "median",
-                                                "quantile", "cummax",  "cummin",       "interp",  "histogram",
+  static const std::set<std::string> ordered = {"clip",     "topk",     "sort",        "argsort", "median",
+                                                "quantile", "cummax",   "cummin",      "interp",  "histogram",
                                                 "bincount", "sprandom", "searchsorted"};
   static const std::set<std::string> unsupported = {"solve", "lstsq", "cholesky", "inv",    "det",    "lu",
                                                     "qr",    "svd",   "eigh",     "cumsum", "cumprod"};

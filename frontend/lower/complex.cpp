@@ -9,8 +9,9 @@ namespace tdsl::frontend {
 
 void require_ordered(Reports& reports, const std::string& what, Scalar type, const SourceRange& range) {
   if (!ir::is_complex(type)) return;
-  reports.fail(DiagnosticId::kTypeMismatch, range,
-               what + " is not defined on complex numbers, which have no order; take reals, such as abs(z) and real(z)");
+  reports.fail(
+      DiagnosticId::kTypeMismatch, range,
+      what + " is not defined on complex numbers, which have no order; take reals, such as abs(z) and real(z)");
 }
 
 Tensor Algebra::complex_number(const Tensor& re, const Tensor& im, const SourceRange& range) {
@@ -39,8 +40,8 @@ Tensor Algebra::real_part(UnaryOp op, const Tensor& t, const SourceRange& range)
 }
 
 Expr squared_abs(const Expr& e, const SourceRange& range) {
+  if (!ir::is_complex(e->type)) return mul(e, e);
   const auto square = [&](const Expr& x) { return ir::binary(BinaryOp::kMul, x, x, range); };
-  if (!ir::is_complex(e->type)) return square(e);
   return ir::binary(BinaryOp::kAdd, square(ir::unary(UnaryOp::kReal, e, range)),
                     square(ir::unary(UnaryOp::kImag, e, range)), range);
 }

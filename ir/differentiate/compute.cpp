@@ -103,8 +103,9 @@ class ComputeAdjoint {
     if (sums_elements()) return adjoints_.add(*compute_.base, adjoint_, range_);
     if (meeting_) {
       const Expr given = adjoint_.at(type_, plain_subscripts(type_.shape.size()));
-      return adjoints_.add(*compute_.base,
-                           writer_.filled(dense(type_), product_of(given, conjugated(meeting_->element)), name(), range_), range_);
+      return adjoints_.add(
+          *compute_.base,
+          writer_.filled(dense(type_), product_of(given, conjugated(meeting_->element)), name(), range_), range_);
     }
     Compute cleared;
     cleared.out = compute_.out;

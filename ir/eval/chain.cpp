@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ir/eval/accumulator.h"
-#include "ir/eval/complex_bounds.h"
 #include "ir/eval/bounds.h"
+#include "ir/eval/complex_bounds.h"
 
 namespace tdsl::ir::eval {
 

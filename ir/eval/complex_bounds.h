@@ -69,8 +69,8 @@ Real complex_multiply(Real a, Real b) {
     own = size * kProductUlps * kEpsilon<T>;
   }
   if (a.bound == 0 && b.bound == 0) return {product.value, own, product.imag};
-  const double spread = detail::scaled(magnitude(a), b.bound) + detail::scaled(magnitude(b), a.bound) +
-                        detail::scaled(a.bound, b.bound);
+  const double spread =
+      detail::scaled(magnitude(a), b.bound) + detail::scaled(magnitude(b), a.bound) + detail::scaled(a.bound, b.bound);
   return {product.value, detail::known(spread + own), product.imag};
 }
 
@@ -159,15 +159,13 @@ inline double disc_spread(UnaryOp op, Real a, Real value) {
     case UnaryOp::kTan: return tangent(magnitude(disc(rt::scalar::cos(number<double>(a)))), std::fabs(a.imag));
     case UnaryOp::kTanh: return tangent(magnitude(disc(rt::scalar::cosh(number<double>(a)))), std::fabs(a.value));
     case UnaryOp::kAsin:
-    case UnaryOp::kAcos:
-      return ray(1, 1) || ray(-1, -1) ? kOpen : roots(distance(a, 1, 0), distance(a, -1, 0));
+    case UnaryOp::kAcos: return ray(1, 1) || ray(-1, -1) ? kOpen : roots(distance(a, 1, 0), distance(a, -1, 0));
     case UnaryOp::kAtanh: {
       const double bound = roots(distance(a, 1, 0), distance(a, -1, 0));
       return ray(1, 1) || ray(-1, -1) ? kOpen : bound * bound / r;
     }
     case UnaryOp::kAcosh: return ray(1, -1) ? kOpen : roots(distance(a, 1, 0), distance(a, -1, 0));
-    case UnaryOp::kAsinh:
-      return ray_up(1, 1) || ray_up(-1, -1) ? kOpen : roots(distance(a, 0, 1), distance(a, 0, -1));
+    case UnaryOp::kAsinh: return ray_up(1, 1) || ray_up(-1, -1) ? kOpen : roots(distance(a, 0, 1), distance(a, 0, -1));
     case UnaryOp::kAtan: {
       const double bound = roots(distance(a, 0, 1), distance(a, 0, -1));
       return ray_up(1, 1) || ray_up(-1, -1) ? kOpen : bound * bound / r;

@@ -210,8 +210,7 @@ class ComputeEvaluator {
     const auto keeps = [](const std::optional<Monoid>& m) {
       return !m || m->kind == Kind::kSum || m->kind == Kind::kProd || m->kind == Kind::kMin;
     };
-    if (!is_real(element_type(k)) || !bodies_[k].nonnegative() || !keeps(compute_.monoid) ||
-        !keeps(compute_.combine)) {
+    if (!is_real(element_type(k)) || !bodies_[k].nonnegative() || !keeps(compute_.monoid) || !keeps(compute_.combine)) {
       return false;
     }
     return untouched_[k].real.value >= 0 && (!compute_.base || results_[k]->nonnegative);

@@ -188,8 +188,9 @@ class Interpreter {
 
   void compute(const Node& n, const Compute& c) {
     const auto added_to = accumulations_.find(n.results[0]);
-    const auto old = added_to == accumulations_.end() ? std::nullopt
-                                                      : std::optional(real_element(environment_.get(added_to->second), 0));
+    const auto old = added_to == accumulations_.end()
+                         ? std::nullopt
+                         : std::optional(real_element(environment_.get(added_to->second), 0));
     std::vector<ArrayRef> arrays = evaluate_compute(environment_, n, c, c.base && dies(n, *c.base));
     if (old) {
       Array& now = *arrays[0];

@@ -273,8 +273,7 @@ Real CompiledExpr::real_binary(const Step& s) {
     b = {static_cast<double>(exponent.value), exponent.bound};
   }
   if (op == BinaryOp::kComplex) return {a.value, std::hypot(a.bound, b.bound), b.value};
-  if (is_complex(s.type))
-    return is_narrow(s.type) ? complex_binary<float>(op, a, b) : complex_binary<double>(op, a, b);
+  if (is_complex(s.type)) return is_narrow(s.type) ? complex_binary<float>(op, a, b) : complex_binary<double>(op, a, b);
   if (op == BinaryOp::kMul || op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul)
     return s.type == Scalar::kF32 ? float_product<float>(op, a, b) : float_product<double>(op, a, b);
   if (op == BinaryOp::kDiv || op == BinaryOp::kAbsentDiv)

@@ -116,7 +116,8 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
     const std::int64_t whole =
         from == Scalar::kBool ? std::int64_t{std::get<bool>(value)} : std::get<std::int64_t>(value);
     // Via double, an i64 would be rounded twice on its way to f32.
-    return is_narrow(to) ? Literal(static_cast<double>(static_cast<float>(whole))) : Literal(static_cast<double>(whole));
+    return is_narrow(to) ? Literal(static_cast<double>(static_cast<float>(whole)))
+                         : Literal(static_cast<double>(whole));
   }
   if (to == Scalar::kBool) {
     return is_float(from) ? Literal(std::get<double>(value) != 0.0) : Literal(std::get<std::int64_t>(value) != 0);

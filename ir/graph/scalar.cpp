@@ -10,17 +10,18 @@ namespace tdsl::ir {
 namespace {
 
 constexpr std::array<std::string_view, 44> kUnaryNames = {
-    "neg",   "not",   "abs",   "sqrt",  "exp",   "log",   "log1p",   "expm1",  "sin",     "cos",
-    "tan",   "tanh",  "erf",   "asin",  "acos",  "atan",  "sinh",    "cosh",   "asinh",   "acosh",
-    "atanh", "cbrt",  "log2",  "log10", "exp2",  "erfc",  "gamma",   "lgamma", "digamma", "floor",
-    "ceil",  "trunc", "round", "sign",  "isnan", "isinf", "sigmoid", "relu",   "real",    "imag",
-    "conj",  "arg",  "sparse", "dense"};
+    "neg",  "not",   "abs",   "sqrt",    "exp",   "log",    "log1p",   "expm1", "sin",   "cos",    "tan",
+    "tanh", "erf",   "asin",  "acos",    "atan",  "sinh",   "cosh",    "asinh", "acosh", "atanh",  "cbrt",
+    "log2", "log10", "exp2",  "erfc",    "gamma", "lgamma", "digamma", "floor", "ceil",  "trunc",  "round",
+    "sign", "isnan", "isinf", "sigmoid", "relu",  "real",   "imag",    "conj",  "arg",   "sparse", "dense"};
 constexpr std::array<std::string_view, 32> kBinaryNames = {
-    "add",          "sub",         "mul",   "div",        "rem",        "pow",        "mod",
-    "min",          "max",         "atan2", "hypot",      "copysign",   "complex", "keyed_bits", "keyed_uniform",
-    "keyed_normal", "keyed_below", "eq",    "ne",         "lt",         "le",         "gt",
-    "ge",           "and",         "or",    "absent_mul", "mutual_mul", "absent_div", "edge",
-    "reflect",      "symmetric",   "around"};
+    "add",          "sub",         "mul",        "div",        "rem",
+    "pow",          "mod",         "min",        "max",        "atan2",
+    "hypot",        "copysign",    "complex",    "keyed_bits", "keyed_uniform",
+    "keyed_normal", "keyed_below", "eq",         "ne",         "lt",
+    "le",           "gt",          "ge",         "and",        "or",
+    "absent_mul",   "mutual_mul",  "absent_div", "edge",       "reflect",
+    "symmetric",    "around"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 

@@ -83,13 +83,13 @@ enum class UnaryOp : std::uint8_t {
 };
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
-/// kAtan2 is the angle of the point (right, left); kComplex is the number with these parts; kAnd and kOr short-circuit. kKeyedBits, kKeyedUniform and
-/// kKeyedNormal are random numbers of a key and an index, kKeyedBelow is a number in [0, right) from random bits. In a
-/// product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where
-/// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect, kSymmetric and
-/// kAround map an integer position `left` into 0 .. right - 1: the nearest, mirrored at or beside the ends, or the
-/// remainder; with `right` = 0 the image lies outside. kAround stands where conditions exclude one side of the
-/// dimension, and the image is `left` unless the dimension is shorter than the distance.
+/// kAtan2 is the angle of the point (right, left); kComplex is the number with these parts; kAnd and kOr short-circuit.
+/// kKeyedBits, kKeyedUniform and kKeyedNormal are random numbers of a key and an index, kKeyedBelow is a number in [0,
+/// right) from random bits. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left
+/// operand is 0, kMutualMul where either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv.
+/// kEdge, kReflect, kSymmetric and kAround map an integer position `left` into 0 .. right - 1: the nearest, mirrored at
+/// or beside the ends, or the remainder; with `right` = 0 the image lies outside. kAround stands where conditions
+/// exclude one side of the dimension, and the image is `left` unless the dimension is shorter than the distance.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,

@@ -87,8 +87,9 @@ StoredType stored_type(hid_t type) {
       found = {numbers.kind, numbers.bytes, numbers.bytes > 1 && big == (std::endian::native == std::endian::little)};
   });
   if (found.bytes == 0)
-    throw std::runtime_error("it holds " + class_name(type) +
-                             "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32, f64, c64 and c128");
+    throw std::runtime_error(
+        "it holds " + class_name(type) +
+        "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32, f64, c64 and c128");
   return found;
 }
 

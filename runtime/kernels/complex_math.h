@@ -93,11 +93,11 @@ template <class T>
   return std::isinf(z.re) || std::isinf(z.im);
 }
 
-#define TDSL_COMPLEX_FUNCTION(name)                                \
-  template <class T>                                               \
-  [[nodiscard]] inline Complex<T> name(Complex<T> z) {             \
+#define TDSL_COMPLEX_FUNCTION(name)                                   \
+  template <class T>                                                  \
+  [[nodiscard]] inline Complex<T> name(Complex<T> z) {                \
     const std::complex<T> w = std::name(std::complex<T>(z.re, z.im)); \
-    return {w.real(), w.imag()};                                   \
+    return {w.real(), w.imag()};                                      \
   }
 TDSL_COMPLEX_FUNCTION(sqrt)
 TDSL_COMPLEX_FUNCTION(log)

@@ -79,9 +79,9 @@ std::string difference(const Expected& expected, const ir::Array& got) {
   const auto number = [&](const ir::eval::Real& x) {
     return ir::is_complex(want.type) ? fmt::format("{}{:+}i", x.value, x.imag) : fmt::format("{}", x.value);
   };
-  const std::string values =
-      ir::is_float(want.type) ? fmt::format("{}, not {} +- {:.3g}", number(a.real), number(b.real), expected.bounds[first])
-                              : fmt::format("{}, not {}", a.whole.value, b.whole.value);
+  const std::string values = ir::is_float(want.type) ? fmt::format("{}, not {} +- {:.3g}", number(a.real),
+                                                                   number(b.real), expected.bounds[first])
+                                                     : fmt::format("{}, not {}", a.whole.value, b.whole.value);
   return fmt::format("{} is {} ({} of {} elements differ)", place, values, wrong, all);
 }
 

@@ -78,8 +78,9 @@ ScalarValue parse_complex(std::string_view text, std::string_view what) {
   const auto part = [&](std::string_view number, T& value) {
     if (number.starts_with('+')) number.remove_prefix(1);
     if (parse_all(number, value) != std::errc())
-      fail_value(what, text, "a complex number (" + std::string(element_name(element_type_of<Complex<T>>)) +
-                                 "), for example 1.5-2i");
+      fail_value(
+          what, text,
+          "a complex number (" + std::string(element_name(element_type_of<Complex<T>>)) + "), for example 1.5-2i");
   };
   Complex<T> z(0);
   if (!text.ends_with('i') && !text.ends_with('j')) {

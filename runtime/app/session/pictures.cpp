@@ -68,8 +68,8 @@ void draw_dense(const Operand& in, Pixels& pixels) {
     return pixels.add_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank),
                           static_cast<const double*>(sizes.data()), std::span<const Index>(strides).first(rank));
   } else {
-  pixels.add_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank),
-                 reinterpret_cast<const T*>(in.data), std::span<const Index>(in.stride).first(rank));
+    pixels.add_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank),
+                   reinterpret_cast<const T*>(in.data), std::span<const Index>(in.stride).first(rank));
   }
 }
 

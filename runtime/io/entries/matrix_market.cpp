@@ -278,7 +278,10 @@ void MatrixMarketFile::require_type(ElementType to, std::string_view name) const
   const bool widens = is_complex(to) || (!complex && (is_real(to) || (is_integer(to) && !real)));
   if (header_.field == Header::Field::kPattern || widens) return;
   throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
-                 "` holds " + (complex ? "complex numbers" : real ? "real numbers" : "integers") +
+                 "` holds " +
+                 (complex ? "complex numbers"
+                  : real  ? "real numbers"
+                          : "integers") +
                  ", which do not widen to it; convert the file or declare a wider type");
 }
 

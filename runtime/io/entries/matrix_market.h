@@ -25,8 +25,8 @@ struct MatrixMarketHeader {
 };
 
 /// A Matrix Market file (`.mtx`). Symmetric, skew-symmetric and Hermitian matrices are expanded entry by entry: (i, j),
-/// then (j, i). `pattern` values are 1. Real numbers are read as floats or complex numbers, integers as any numeric type:
-/// decimal text has no width and is rounded once.
+/// then (j, i). `pattern` values are 1. Real numbers are read as floats or complex numbers, integers as any numeric
+/// type: decimal text has no width and is rounded once.
 class MatrixMarketFile : public EntryFile {
  public:
   explicit MatrixMarketFile(OpenFile file);

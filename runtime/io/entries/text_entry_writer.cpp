@@ -99,7 +99,10 @@ std::string TextEntryWriter::header(std::int64_t entries) const {
     return text + "\n";
   }
   std::string text = "%%MatrixMarket matrix coordinate ";
-  text += type() == ElementType::kBool ? "pattern" : is_integer(type()) ? "integer" : is_complex(type()) ? "complex" : "real";
+  text += type() == ElementType::kBool ? "pattern"
+          : is_integer(type())         ? "integer"
+          : is_complex(type())         ? "complex"
+                                       : "real";
   return text + " general\n" + std::to_string(shape()[0]) + " " + std::to_string(shape()[1]) + " " +
          std::to_string(entries) + "\n";
 }

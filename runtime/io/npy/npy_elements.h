@@ -30,18 +30,18 @@ template <class T>
 }
 
 /// The element types of `.npy` data: X(kind, C++ type, smallest element type that holds all values).
-#define TDSL_NPY_TYPES(X)     \
-  X('b', bool, kBool)         \
-  X('i', std::int8_t, kI32)   \
-  X('i', std::int16_t, kI32)  \
-  X('i', std::int32_t, kI32)  \
-  X('i', std::int64_t, kI64)  \
-  X('u', std::uint8_t, kI32)  \
-  X('u', std::uint16_t, kI32) \
-  X('u', std::uint32_t, kI64) \
-  X('u', std::uint64_t, kF64) \
-  X('f', float, kF32)         \
-  X('f', double, kF64)        \
+#define TDSL_NPY_TYPES(X)      \
+  X('b', bool, kBool)          \
+  X('i', std::int8_t, kI32)    \
+  X('i', std::int16_t, kI32)   \
+  X('i', std::int32_t, kI32)   \
+  X('i', std::int64_t, kI64)   \
+  X('u', std::uint8_t, kI32)   \
+  X('u', std::uint16_t, kI32)  \
+  X('u', std::uint32_t, kI64)  \
+  X('u', std::uint64_t, kF64)  \
+  X('f', float, kF32)          \
+  X('f', double, kF64)         \
   X('c', Complex<float>, kC64) \
   X('c', Complex<double>, kC128)
 

@@ -74,7 +74,8 @@ std::string fill_of(const JsonValue& object, const std::string& path) {
   if (fill == nullptr || fill->is_null()) return "0";
   if (fill->boolean() != nullptr) return *fill->boolean() ? "1" : "0";
   const JsonValue::Items* const parts = fill->items();
-  if (parts != nullptr && parts->size() == 2) return number_of(parts->front(), path) + " " + number_of(parts->back(), path);
+  if (parts != nullptr && parts->size() == 2)
+    return number_of(parts->front(), path) + " " + number_of(parts->back(), path);
   return number_of(*fill, path);
 }
 

@@ -207,10 +207,10 @@ template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const doubl
 template void gemv(Index, Index, Matrix<const double>, const double*, Index, bool, double*, Index);
 template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<double>);
 
-#define TDSL_COMPLEX(T)                                                                                                \
-  template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);           \
-  template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool,     \
-                              const TiledMatrix<T>&);                                                                  \
+#define TDSL_COMPLEX(T)                                                                                            \
+  template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);       \
+  template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool, \
+                              const TiledMatrix<T>&);                                                              \
   template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);
 TDSL_COMPLEX(Complex<float>)
 TDSL_COMPLEX(Complex<double>)

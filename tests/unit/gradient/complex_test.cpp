@@ -18,15 +18,16 @@ void check(const std::string& expression) {
 
 TEST_CASE("grad: complex operators") {
   for (const std::string e :
-       {"sum(abs(z) * p)", "sum(real(z * w) + imag(z / (w + 3.0)))", "sum(arg(z + 4.0) * p)", "sum(real(conj(z) * w * w))",
-        "sum(abs(z ** 3) + real(z ** -2))", "sum(real((z + 3.0) ** w))", "sum(imag(sign(z) * w))",
-        "abs(prod(z + w)) ** 2", "abs(sum(z * w)) ** 2", "norm(z - w)", "variance(z * w)", "sum(real(z' * w - z * w'))",
-        "real(z' @ w)", "sum(where(x > y, real(z * z), imag(w * z)))", "sum(real(p * z) * imag(z - p))"})
+       {"sum(abs(z) * p)", "sum(real(z * w) + imag(z / (w + 3.0)))", "sum(arg(z + 4.0) * p)",
+        "sum(real(conj(z) * w * w))", "sum(abs(z ** 3) + real(z ** -2))", "sum(real((z + 3.0) ** w))",
+        "sum(imag(sign(z) * w))", "abs(prod(z + w)) ** 2", "abs(sum(z * w)) ** 2", "norm(z - w)", "variance(z * w)",
+        "sum(real(z' * w - z * w'))", "real(z' @ w)", "sum(where(x > y, real(z * z), imag(w * z)))",
+        "sum(real(p * z) * imag(z - p))"})
     check(e);
 }
 
 TEST_CASE("grad: complex functions") {
-  for (const std::string f : {"exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
-                              "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"})
+  for (const std::string f : {"exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh",
+                              "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"})
     check("sum(real(" + f + "(0.2 * z + 0.1 + 0.3i) * w))");
 }

@@ -31,7 +31,9 @@ Array numbers(std::vector<double> re, std::vector<double> im) {
 
 const std::string kInputZ = "%0:i64 \"n\" = dimension \"n\"\n%1:c128[%0] \"z\" = input \"z\"\n";
 
-bool near(Number a, std::complex<double> b) { return std::hypot(a.re - b.real(), a.im - b.imag()) <= 1e-13 * std::abs(b); }
+bool near(Number a, std::complex<double> b) {
+  return std::hypot(a.re - b.real(), a.im - b.imag()) <= 1e-13 * std::abs(b);
+}
 
 }  // namespace
 
