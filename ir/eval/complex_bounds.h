@@ -7,7 +7,7 @@
 #include "ir/graph/scalar.h"
 
 // Operations on complex numbers with the radius of the disc in which any other legal evaluation lands (bounds.h has
-// those on floats). Values are those of runtime/kernels/complex_math.h.
+// those on floats). Values are those of runtime/complex_math.h.
 namespace tdsl::ir::eval {
 
 /// Ulps of its absolute value by which a product may differ, and a quotient by Smith's formula.

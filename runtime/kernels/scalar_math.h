@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/kernels/complex_math.h"
+#include "runtime/complex_math.h"
 #include "runtime/kernels/philox.h"
 
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
