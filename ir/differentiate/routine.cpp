@@ -75,13 +75,13 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId products = routine(Routine::Kind::kCumprod, {others}, type, routine_.axis);
     const auto later_sums = [&](std::int64_t count) {
       const Expr counts_here = binary(BinaryOp::kEq, at(zeros, mirrored(type)), constant_i64(count));
-      const Expr term = product_of(at(given, mirrored(type)), at(products, mirrored(type)));
+      const Expr term = product_of(at(given, mirrored(type)), conjugated(at(products, mirrored(type))));
       const ValueId terms = tensor(type, select(counts_here, term, zero));
       return at(routine(Routine::Kind::kCumsum, {terms}, type, routine_.axis), mirrored(type));
     };
     const Expr is_first = binary(BinaryOp::kEq, at(zeros, plain_subscripts(type.rank())), constant_i64(1));
     const Expr of_zero = select(is_first, later_sums(1), zero);
-    contribute(operand, select(is_zero, of_zero, quotient_of(later_sums(0), x)));
+    contribute(operand, select(is_zero, of_zero, quotient_of(later_sums(0), conjugated(x))));
   }
 
   /// Each derivative goes to the latest element that equals the result.
