@@ -46,6 +46,81 @@ Expr squared_abs(const Expr& e, const SourceRange& range) {
                     square(ir::unary(UnaryOp::kImag, e, range)), range);
 }
 
+// Note [Complex matrices as real ones] With a + bi as the block [a, -b; b, a] a complex matrix is a real one of twice
+// the size, products are products, and the adjoint is the transpose. So the inverse, solutions and least squares of the
+// real matrix are those of the complex one. Its Cholesky and QR factors are unique, and since the blocks of real
+// positive numbers on their diagonals are diagonal, they are those of the complex matrix, too. A column of the result
+// is every other one of the real form. This costs twice the operations of complex arithmetic.
+
+namespace {
+
+/// Row or column number `at` of the real form: the one of the complex matrix, and whether it is the second of two.
+struct Half {
+  Expr number;
+  Expr is_second;
+};
+Half half_of(std::int32_t label) {
+  const Expr at = ir::index_ref(label), two = ir::constant_i64(2);
+  return {ir::binary(BinaryOp::kDiv, at, two),
+          ir::binary(BinaryOp::kEq, ir::binary(BinaryOp::kRem, at, two), ir::constant_i64(1))};
+}
+
+}  // namespace
+
+Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool hermitian) {
+  const Tensor a = lowerer.values.operand(given);
+  Tensor form;
+  form.range = given.range;
+  std::vector<Expr> subscripts;
+  std::vector<Half> halves;
+  for (std::size_t d = 0; d < a.rank(); ++d) {
+    Dim dim = a.shape[d];
+    const bool doubled = d == 0 || is_matrix;
+    if (doubled) dim.extent = dim.extent + dim.extent;
+    form.labels.push_back(lowerer.graph.new_label(dim.extent));
+    form.shape.push_back(dim);
+    if (doubled) halves.push_back(half_of(form.labels.back()));
+    subscripts.push_back(doubled ? halves.back().number : ir::index_ref(form.labels.back()));
+  }
+  const Expr e = element(a, subscripts);
+  const Expr re = ir::unary(UnaryOp::kReal, e, given.range);
+  Expr im = ir::unary(UnaryOp::kImag, e, given.range);
+  if (!is_matrix) {
+    form.body = ir::select(halves[0].is_second, im, re, given.range);
+    return form;
+  }
+  if (hermitian) {
+    const Expr on_diagonal = ir::binary(BinaryOp::kEq, halves[0].number, halves[1].number);
+    im = ir::select(on_diagonal, ir::zero_of(im->type), im, given.range);
+  }
+  const Expr below = ir::select(halves[1].is_second, re, im, given.range);
+  const Expr above = ir::select(halves[1].is_second, ir::unary(UnaryOp::kNeg, im, given.range), re, given.range);
+  form.body = ir::select(halves[0].is_second, below, above, given.range);
+  return form;
+}
+
+Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix,
+                    bool hermitian) {
+  Tensor z;
+  z.range = form.range;
+  z.shape = shape;
+  std::vector<Expr> first, second;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    z.labels.push_back(lowerer.graph.new_label(shape[d].extent));
+    const Expr at = ir::index_ref(z.labels.back());
+    const Expr twice = d == 0 || is_matrix ? mul(ir::constant_i64(2), at) : at;
+    first.push_back(twice);
+    second.push_back(d == 0 ? add(twice, ir::constant_i64(1)) : twice);
+  }
+  Expr im = element(form, second);
+  if (hermitian) {
+    const Expr on_diagonal = ir::binary(BinaryOp::kEq, ir::index_ref(z.labels[0]), ir::index_ref(z.labels[1]));
+    im = ir::select(on_diagonal, ir::zero_of(im->type), im, form.range);
+  }
+  z.body = ir::binary(BinaryOp::kComplex, element(form, first), im, form.range);
+  return z;
+}
+
 /// `c128(re, im)`, `c64(re, im)`.
 Tensor call_complex(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);

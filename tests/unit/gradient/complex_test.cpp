@@ -21,7 +21,8 @@ TEST_CASE("grad: complex operators") {
        {"sum(abs(z) * p)", "sum(real(z * w) + imag(z / (w + 3.0)))", "sum(arg(z + 4.0) * p)",
         "sum(real(conj(z) * w * w))", "sum(abs(z ** 3) + real(z ** -2))", "sum(real((z + 3.0) ** w))",
         "sum(imag(sign(z) * w))", "abs(prod(z + w)) ** 2", "abs(sum(z * w)) ** 2", "norm(z - w)", "variance(z * w)",
-        "sum(real(z' * w - z * w'))", "real(z' @ w)", "abs(sum(cumsum(z) * w))", "abs(sum(cumprod(z + 2.0) * w))",
+        "sum(real(z' * w - z * w'))", "real(z' @ w)", "abs(sum(cumsum(z) * w))",
+        "abs(sum(solve(outer(z, w) + diag(4.0 + w), z)))", "abs(sum(cumprod(z + 2.0) * w))",
         "sum(where(x > y, real(z * z), imag(w * z)))", "sum(real(p * z) * imag(z - p))"})
     check(e);
 }
