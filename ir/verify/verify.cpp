@@ -390,7 +390,7 @@ class Verifier {
     const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                        c.monoid->kind == Monoid::Kind::kSum;
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
-    return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
+    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
   /// True for `sum[b](i64(le(%1[b], x)))` and `lt`.

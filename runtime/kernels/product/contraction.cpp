@@ -350,11 +350,9 @@ bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void
   for (std::size_t l = 0; l < labels; ++l)
     loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l], static_cast<int>(l)});
   const Nest nest = arrange(std::move(loops));
-  if constexpr (!kIsComplex<T>) {
-    if (computes && !op.reduce.empty() && are_interleaved(nest)) {
-      add_products<T>(op, args);
-      return false;
-    }
+  if (computes && !op.reduce.empty() && are_interleaved(nest)) {
+    add_products<T>(op, args);
+    return false;
   }
   if (args.fresh && (!computes || !covers_block(op, args))) {
     fill(out, T{0});
