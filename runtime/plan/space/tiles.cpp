@@ -111,7 +111,7 @@ std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<I
 }
 
 Index grains(double seconds, const Machine& machine) {
-  return static_cast<Index>(std::min(seconds / machine.grain, static_cast<double>(kMostTiles)));
+  return static_cast<Index>(std::clamp(seconds / machine.grain, 1.0, static_cast<double>(kMostTiles)));
 }
 
 Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
