@@ -111,7 +111,8 @@ std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<I
 }
 
 Index grains(double seconds, const Machine& machine) {
-  return static_cast<Index>(std::clamp(seconds / machine.grain, 1.0, static_cast<double>(kMostTiles)));
+  if (!(seconds > machine.grain)) return 1;  // also where an empty tensor makes it nan
+  return static_cast<Index>(std::min(seconds / machine.grain, static_cast<double>(kMostTiles)));
 }
 
 Index tile_unit(const PlanInputs& inputs, Index element_bytes) {
