@@ -267,7 +267,7 @@ TEST_CASE("engine: every window down to the smallest gives the same product") {
       const std::string text = error.what();
       CAPTURE(text);
       REQUIRE(error.exit_code() == 2);
-      window = std::stoll(text.substr(text.rfind(' ')));
+      window = std::stoll(text.substr(text.rfind("--window ") + 9));
       CHECK(window > 1);
     }
   }
