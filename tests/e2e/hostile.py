@@ -215,7 +215,7 @@ def signals_in_functions_of_headers_are_reported(tdslc, folder, limit):
             one = "the C\\+\\+ function" if "," not in named else "one of the C\\+\\+ functions"
             line = "[38]" if which == 4 else which + 4  # eval reports the line of the calling function
             result = run(which)
-            if result.code != 1 or result.out or not re.fullmatch(rf"\S*faults.tdsl:{line}[:\d]*: (error: )?signal {signal} {one} {named}\n", result.err):
+            if result.code != 1 or result.out or not re.fullmatch(rf"\S*faults.tdsl:{line}[:\d]*: (error: )?signal {signal} {one} {named} \[function-signal\]\n", result.err):
                 return f"{command}, {which}: {result.err!r}, {result}"
         if (good := run(5)).out != "6.0\n":
             return f"{command}: {good}"

@@ -79,8 +79,8 @@ class Tests:
     # --- messages
     def test_explain_ids(self):
         ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics/diagnostics.def").read_text(), re.M)
-        # Warnings of runs and of tdslc, and the importer's errors.
-        for folder, pattern in (("runtime/app", "*.cpp"), ("tools/tdslc", "*.cpp")):
+        # Messages of runs, of the evaluator and of tdslc, and the importer's errors.
+        for folder, pattern in (("runtime", "*.cpp"), ("ir/eval", "*.cpp"), ("tools/tdslc", "*.cpp")):
             for path in (ROOT / folder).rglob(pattern):
                 ids += re.findall(r'\[([a-z][a-z-]+)\]"', path.read_text())
         ids += re.findall(r"`(import-[a-z]+)`", (ROOT / "docs/import.md").read_text())
