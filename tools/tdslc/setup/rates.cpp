@@ -27,11 +27,12 @@ namespace {
 constexpr const char* kLoops = R"(param steps: i64 = 200;
 var x = f64(iota(8192)) / 8192.0;
 for k in 0..steps {
-  x = (((((((((((x * 0.01 + 0.02) * x + 0.03) * x + 0.04) * x + 0.05) * x + 0.06) * x + 0.07) * x + 0.08) * x + 0.07) * x + 0.06) * x + 0.05) * x + 0.04) * x + 0.3;
+  x = (((((((((((x * 0.01 + 0.02) * x + 0.03) * x + 0.04) * x + 0.05) * x + 0.06) * x + 0.07) * x + 0.08) * x + 0.07)
+      * x + 0.06) * x + 0.05) * x + 0.04) * x + 0.3;
 }
 output c = sum(x);
 )";
-/// The line of the loop's statement.
+/// The line on which the loop's statement begins.
 constexpr int kLoopLine = 4;
 
 /// Bytes of a processor's last-level cache; 0 if the system does not tell.
