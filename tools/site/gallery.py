@@ -1,5 +1,5 @@
 """The gallery: samples by community, each with a picture of its result, the program of a peer and a measurement. Pictures are drawn when the
-site is made: the evaluator makes inputs of a small size, a run draws its output, or `tdslc plot` a view of several."""
+site is made: `tdslc eval` computes inputs, results and views of them at a small size, `tdslc plot` draws them."""
 import json
 import re
 import subprocess
@@ -25,14 +25,14 @@ class Entry(NamedTuple):
 
 GALLERY = (
     Entry("Seismic", "acoustic_wave", "A pressure wave in a closed box, on a staggered grid: dimensions of n and n + 1 points in one statement.",
-          "output start[i, j] = exp(-(f64(i - 70) ** 2 + f64(j - 60) ** 2) / 30.0) for i in 0..160, j in 0..200;\n",
-          "--steps 130 --p p.npy", "p", "Pressure after 130 steps of a pulse; reflections at two walls."),
+          "output start[i, j] = exp(-(f64(i - 45) ** 2 + f64(j - 40) ** 2) / 16.0) for i in 0..100, j in 0..140;\n",
+          "--steps 95 --p p.npy", "p", "Pressure after 95 steps of a pulse; reflections at two walls."),
     Entry("Eigenproblems", "power_iteration", "The largest eigenvalue of a symmetric matrix and its vector; the number of iterations depends on the data.",
-          "output A[i, j] = exp(-(f64(i - j) / 60.0) ** 2) * (1.0 + 0.5 * sin(f64(i + j) / 40.0)) for i in 0..300, j in 0..300;\n",
-          "--tolerance 1e-6 --v v.npy", "v", "The eigenvector of the covariance of 300 points of a line."),
+          "output A[i, j] = exp(-(f64(i - j) / 40.0) ** 2) * (1.0 + 0.5 * sin(f64(i + j) / 27.0)) for i in 0..200, j in 0..200;\n",
+          "--tolerance 1e-6 --v v.npy", "v", "The eigenvector of the covariance of 200 points of a line."),
     Entry("Graphs", "sparse_pagerank", "The rank of pages by their links: a sparse matrix, whose absent elements win as numerators.",
-          "let chance = random(400, 400);\noutput A[i, j] = f64(i64(chance[i, j] * f64(j + 4) < 1.5)) for i in 0..400, j in 0..400;\n",
-          "--levels 1 --r r.npy", "r", "Ranks of 400 pages, of which early ones have more links.",
+          "let chance = random(200, 200);\noutput A[i, j] = f64(i64(chance[i, j] * f64(j + 4) < 1.5)) for i in 0..200, j in 0..200;\n",
+          "--levels 1 --r r.npy", "r", "Ranks of 200 pages, of which early ones have more links.",
           peer=("SuiteSparse:GraphBLAS, a step", "tools/bench/peers/sparse_programs_graphblas.c", ("page_rank_step",)), measured=("40_sparse_programs", "PageRank")),
     Entry("Recommenders", "sparse_factorisation", "A sparse matrix of ratings as a product of two thin ones: differences at stored elements only.",
           "let chance = random(120, 160);\noutput R[i, j] = if chance[i, j] < 0.3 then 3.0 + 2.0 * sin(f64(i) / 15.0) * cos(f64(j) / 20.0) else 0.0 for i in 0..120, j in 0..160;\n"
@@ -41,14 +41,14 @@ GALLERY = (
           view="input R: f64[n, m];\ninput P: f64[n, d];\ninput Q: f64[d, m];\noutput known = concat(R, P @ Q, axis=0);\n",
           peer=("SciPy", "tools/bench/peers/sparse_papers_scipy.py", ("sampled", "rest", "factorisation")), measured=("41_sparse_papers", "`sparse_factorisation`")),
     Entry("Statistics", "kmeans", "Clusters by Lloyd's algorithm: nearest centres by `argmin`, a loop that ends when no point moves.",
-          "let a = randn(6000, 2);\nlet angle = 6.283 * f64(iota(6000) % 5) / 5.0;\n"
-          "output X[i, j] = 0.22 * a[i, j] + (if j == 0 then cos(angle[i]) else sin(angle[i])) for i in 0..6000, j in 0..2;\noutput start[c, j] = X[c, j] for c in 0..5, j in 0..2;\n",
-          "--steps 20 --nearest nearest.npy", "clusters", "The cluster of each of 6000 points of the plane.",
+          "let a = randn(3000, 2);\nlet angle = 6.283 * f64(iota(3000) % 5) / 5.0;\n"
+          "output X[i, j] = 0.22 * a[i, j] + (if j == 0 then cos(angle[i]) else sin(angle[i])) for i in 0..3000, j in 0..2;\noutput start = X[0:5, :];\n",
+          "--steps 20 --nearest nearest.npy", "clusters", "The cluster of each of 3000 points of the plane.",
           view="input X: f64[n, d];\ninput nearest: i64[n];\nlet row[i] = clip(i64(50.0 * (X[i, 0] + 1.8)), 0, 179);\nlet column[i] = clip(i64(50.0 * (X[i, 1] + 1.8)), 0, 179);\n"
                "let last[row[i], column[i]]: i64[180, 180] max= nearest[i] + 1;\noutput clusters = max(last, 0);\n",
           peer=("NumPy, PyTorch or Dask", "tools/bench/peers/fusion_workloads.py", ("kmeans",)), measured=("42_fused_papers", "`kmeans`")),
     Entry("Fluids", "periodic_heat", "Diffusion on a torus, with snapshots and an energy as series.",
-          "output start = randn(128, 192);\n", "--steps 40 --interval 10 --U U.npy", "U", "Noise after 40 steps."),
+          "output start = randn(90, 130);\n", "--steps 40 --interval 10 --U U.npy", "U", "Noise after 40 steps."),
     Entry("Tensors", "cp_decomposition", "A tensor of rank 3 as a sum of outer products: alternating least squares.",
           "let noise = randn(60, 80, 10);\n"
           "output X[i, j, k] = exp(-(f64(i - 15) / 6.0) ** 2 - (f64(j - 20) / 9.0) ** 2) * f64(k) + exp(-(f64(i - 42) / 8.0) ** 2 - (f64(j - 55) / 7.0) ** 2) * f64(10 - k) + 0.5 * noise[i, j, k]\n"
@@ -127,13 +127,12 @@ def draw(root, entry, tdslc, picture):
         (folder / "inputs.tdsl").write_text(entry.inputs)
         inputs = [word for name in names("output", entry.inputs) for word in (f"--{name}", f"{name}.npy")]
         execute(tdslc, folder, "eval", "inputs.tdsl", "--", *inputs)
-        drawn = () if entry.view else ("--picture", f"{entry.picture}={picture}")
-        execute(tdslc, folder, "run", root / f"samples/{entry.sample}.tdsl", "--", "--quiet", *inputs, *entry.options.split(), *drawn)
+        execute(tdslc, folder, "eval", root / f"samples/{entry.sample}.tdsl", "--", *inputs, *entry.options.split())
         if entry.view:
             (folder / "view.tdsl").write_text(entry.view)
             of_view = [word for name in names("input", entry.view) for word in (f"--{name}", f"{name}.npy")]
             execute(tdslc, folder, "eval", "view.tdsl", "--", *of_view, f"--{entry.picture}", f"{entry.picture}.npy")
-            execute(tdslc, folder, "plot", f"{entry.picture}.npy", "-o", picture)
+        execute(tdslc, folder, "plot", f"{entry.picture}.npy", "-o", picture)
 
 
 def pictures(root, tdslc, folder):
