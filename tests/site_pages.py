@@ -34,7 +34,7 @@ def tabs_shown(page, width):
 
 
 def fault(page, width):
-    """What is wrong with the page that is shown, or None."""
+    """The first problem of the shown page, or None."""
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         return "scrolls to the right"
     if wide := page.evaluate(WIDE):
