@@ -261,6 +261,7 @@ class SparseFacts:
             lines.append(f"{name}, {ranks} ranks: {received} B received, cut {steps * halo * 8}, whole {whole}, lists {lists}")
         return "\n    ".join(lines)
 
+    @staticmethod
     def counts_of_step(statistics):
         """Bytes received, of these by lists, and of lists, on all ranks; each rank's counts are within its predictions."""
         counts = [0, 0, 0]
