@@ -169,7 +169,7 @@ int doctor(const CommandLine& line) {
                                             {"near_latency", m.latency_within()},
                                             {"near_bandwidth", m.bandwidth_within()},
                                             {"flop_rate", m.flop_rate},
-                                            {"row_product_rate", m.flop_rate / m.product_in_rows()},
+                                            {"row_product_rate", m.row_product_rate},
                                             {"loop_rate", m.flop_rate / m.flop_in_loop()},
                                             {"stream_rate", m.stream_rate},
                                             {"last_cache", m.last_cache},
