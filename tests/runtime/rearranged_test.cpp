@@ -282,7 +282,7 @@ TEST_CASE("rearranged: subscripts outside stop the run, unless no element is at 
     return std::string("done");
   };
   CHECK(stops({4, 0, 4}) == "done");
-  CHECK(stops({4, 5}) == "a.tdsl:3: the subscript `p[i]` is 5 and lies outside its dimension of 5 [out-of-bounds]");
+  CHECK(stops({4, 5}) == "a.tdsl:3: the subscript `p[i]` is 5 and lies outside its dimension of 5");
   CHECK(stops({-1}) == "a.tdsl:3: the subscript `p[i]` is -1 and lies outside its dimension of 5");
   selected({9}, 0);
 }
