@@ -1,4 +1,4 @@
-"""Facts about compressed tensors: what stays sparse, what a walk over stored elements receives and reads, and how large results are. A part of facts.py."""
+"""Facts about compressed tensors: forms that stay sparse, elements received and read by walks, sizes of results. A part of facts.py."""
 import itertools
 import json
 import math
