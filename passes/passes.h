@@ -37,6 +37,8 @@ namespace tdsl::passes {
 
 // loops/
 
+/// `for i, j { C[i, j] = …; C[j, i] = C[i, j]; }` becomes `for i, j { C[i, j] = …; } for i, j { C[j, i] = C[i, j]; }`.
+[[nodiscard]] ir::Program schedule_loops(const ir::Program& program, PassContext& context);
 /// `for i { y[i] = 2.0 * x[i] }` becomes `compute [i in 0..n] (mul(2.0, x[i])) left [i] base y`.
 [[nodiscard]] ir::Program loops_to_algebra(const ir::Program& program, PassContext& context);
 /// `compute [i in 0..n] (…) left [i] base y` becomes `compute [i in 0..n] (…)`.
@@ -58,6 +60,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program fusion(const ir::Program& program, PassContext& context);
 /// `u[i] = sum[j](X[i, j] * v[j]); y[j] = sum[i](X[i, j] * u[i])` becomes `fused [i] { u = …; y = … }`.
 [[nodiscard]] ir::Program fuse_rows(const ir::Program& program, PassContext& context);
+/// `sum[k where lo[b] <= x[k] && x[k] < hi[b]](d[k])` becomes `sum[k where b == bin[k]](d[k])` if bounds ascend.
+[[nodiscard]] ir::Program bins(const ir::Program& program, PassContext& context);
 /// `a = sum[i](x[i] * y[i]); b = max[i](x[i])` becomes `a, b = fused [i] { a = …; b = … }`.
 [[nodiscard]] ir::Program merge_rows(const ir::Program& program, PassContext& context);
 /// `d = x - m; sum(d * d); max(abs(d))` becomes `sum[i]((x[i] - m) * (x[i] - m)); max[i](abs(x[i] - m))`.

@@ -59,6 +59,8 @@ constexpr std::array kPipeline = {
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
     // Last of the algebraic passes, so that none of the others has to handle the nodes it creates.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
+    // For merge_rows.
+    Pass{"bins", "search the interval of each point where reductions go over the points in an interval", bins, 2},
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
     Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps",
@@ -99,8 +101,9 @@ void check(const ir::Program& program, std::string_view pass) {
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
-  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" ||
-                     pass.name == "shared_maps" || pass.name == "epilogues" || pass.name == "stored_nests";
+  const bool fuses = pass.name == "fusion" || pass.name == "bins" || pass.name == "fuse_rows" ||
+                     pass.name == "merge_rows" || pass.name == "shared_maps" || pass.name == "epilogues" ||
+                     pass.name == "stored_nests";
   return (fusion == FusionPolicy::kNone && fuses) ||
          (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }

@@ -66,7 +66,7 @@ Expr substitute_labels(const Expr& e, const std::vector<Expr>& replacements) {
     const std::int32_t label = bare_label(x);
     if (label < 0 || label >= static_cast<std::int32_t>(replacements.size())) return x;
     const Expr& replacement = replacements[static_cast<std::size_t>(label)];
-    return replacement ? replacement : x;
+    return replacement && bare_label(replacement) != label ? replacement : x;
   });
 }
 

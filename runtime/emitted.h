@@ -10,6 +10,8 @@
 #include "runtime/app/session/session.h"
 #include "runtime/kernels/each.h"
 #include "runtime/kernels/lanes.h"
+#include "runtime/kernels/lines/masked.h"
+#include "runtime/kernels/lines/rank.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stop.h"

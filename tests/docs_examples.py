@@ -12,6 +12,7 @@ import shlex
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -122,7 +123,7 @@ def paper_commands():
     """(program, arguments, words) of every command with output: `tdslc explain P -n 4`: `words`. P is the program on the page; "the same with `FILE`"
     is the last command with that program, "the same, last lines: `words`" the last command itself; `..` stands for any text."""
     page = (ROOT / "docs/papers.md").read_text()
-    whole = re.search(r"`P` is `([^`]+)`", page)[1]
+    whole = re.search(r"`P` stands for `([^`]+)`", page)[1]
     last = None
     for tool, arguments, words, other, other_words, more in SHOWN.findall(page):
         if f"{tool} {arguments}" in ELSEWHERE:
@@ -221,32 +222,22 @@ def main():
     options = parser.parse_args()
     ranks = {"quick": (2,), "ci": (1, 3), "long": (1, 2, 3, 7)}[options.mode]
     chosen = [points.Point(r, tile, 1, "none", False) for r in ranks for tile in (("3",) if options.mode == "quick" else (None, "3"))]
-    failed = 0
     examples = list(error_examples())
-    if options.filter in "docs/errors":
-        failed += report("docs/errors", ids_without_example({e[0] for e in examples}))
-    for identifier, line, column, data, files in examples:
-        name = f"docs/errors/{identifier}"
-        if options.filter in name:
-            failed += report(name, check_error(options.tdslc, identifier, line, column, data, files, options.limit))
-    if options.filter in "docs/explain":
-        failed += report("docs/explain", check_explain(options.tdslc, options.limit))
+    checks = [("docs/errors", lambda: ids_without_example({e[0] for e in examples}))]
+    checks += [(f"docs/errors/{example[0]}", partial(check_error, options.tdslc, *example, options.limit)) for example in examples]
+    checks += [("docs/explain", lambda: check_explain(options.tdslc, options.limit)), ("docs/papers_commands", commands_not_run)]
     tools = {"tdslc": options.tdslc, "tdsl_unit_tests": Path(options.tdslc).with_name("tdsl_unit_tests")}
-    if options.filter in "docs/papers_commands":
-        failed += report("docs/papers_commands", commands_not_run())
-    for number, (tool, arguments, words) in enumerate(paper_commands(), 1):
-        name = f"docs/papers_{number}"
-        if options.filter in name:
-            failed += report(name, check_paper_command(tools[tool], arguments, words, options.limit))
+    checks += [(f"docs/papers_{number}", partial(check_paper_command, tools[tool], arguments, words, options.limit))
+               for number, (tool, arguments, words) in enumerate(paper_commands(), 1)]
     rows = re.findall(r"^\| [\d,]+, [\d,]+, [\d,]+, [\d,]+ \|.*", (ROOT / "docs/papers.md").read_text(), re.M)
-    for number, row in enumerate(rows, 1):
-        if options.filter in f"docs/papers_fusion_{number}":
-            failed += report(f"docs/papers_fusion_{number}", check_fusion_table(options.tdslc, row, options.limit))
-    blocks = [(f"{page}_{number}", block) for page, path in PAGES.items() for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1)]
-    blocks = [(name, block) for name, block in blocks if options.filter in f"docs/{name}"]
+    checks += [(f"docs/papers_fusion_{number}", partial(check_fusion_table, options.tdslc, row, options.limit)) for number, row in enumerate(rows, 1)]
+    checks += [(f"docs/{page}_{number}", partial(problem_of, f"{page}_{number}", block, chosen, options))
+               for page, path in PAGES.items() for number, (_, block) in enumerate(BLOCK.findall((ROOT / path).read_text()), 1)]
+    checks = [(name, check) for name, check in checks if options.filter in name]
+    failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for (name, _), problem in zip(blocks, pool.map(lambda example: problem_of(*example, chosen, options), blocks)):
-            failed += report(f"docs/{name}", problem)
+        for (name, _), problem in zip(checks, pool.map(lambda entry: entry[1](), checks)):
+            failed += report(name, problem)
     return 1 if failed else 0
 
 

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs/from_numpy.md"
 ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \|$", re.M)
 DECLARATION = re.compile(r"let \w+(\[.*?\]) = (.*);")
 TYPES = {"f": "f64", "i": "i64"}
-LIBRARY = ("calculus", "optimise", "linalg", "random", "stats")
+LIBRARY = ("calculus", "optimise", "linalg", "polynomial", "random", "signal", "stats")
 
 
 def rows(text):

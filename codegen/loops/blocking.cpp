@@ -22,7 +22,7 @@ class Splitter {
     if (!labels.contains(into_.column)) return keep(into_.x, e);
     if (!labels.contains(into_.row)) return keep(into_.y, e);
     if (std::holds_alternative<ir::Read>(e->op) || !ir::has_vector_form(*e)) return false;
-    const std::vector<Expr> parts = ir::children(*e);
+    const ir::Children parts = ir::children(*e);
     return std::ranges::all_of(parts, [&](const Expr& part) { return split(part); });
   }
 

@@ -150,7 +150,9 @@ bool FusedNestBuilder::product(const Member& m) {
     const auto last = m.compute.out.size() - 1;
     const std::vector<int> along =
         p->of_rows ? std::vector{labels_[0], labels_[1]} : std::vector{labels_[last], labels_[last + 1]};
-    add(nest::RowProducts{p->of_rows ? Kind::kSums : Kind::kRows,
+    add(nest::RowProducts{!p->of_rows       ? Kind::kRows
+                          : is_symmetric(m) ? Kind::kUpper
+                                            : Kind::kSums,
                           at_outer(values_.at(m.value), p->of_rows ? 0 : outer_),
                           operand(*p->x, p->of_rows ? 0 : outer_), operand(*p->y, p->of_rows ? 0 : p->shared), block_,
                           along, p->transposed});

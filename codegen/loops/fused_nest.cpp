@@ -48,6 +48,9 @@ BuiltNest FusedNestBuilder::run() {
         blocked_ || std::ranges::any_of(fused_.members, [](const Member& m) { return matrix_product(m).has_value(); });
     add(nest::For{block_, nest::Blocks{of_nest(bytes_per_row()), products, coded_}, nest::Order::kSerial,
                   std::move(body)});
+    for (const Member& m : fused_.members) {
+      if (is_symmetric(m)) add(nest::Mirror{values_.at(m.value), indices_of(m).front()});
+    }
   });
   nest_.fresh = collected([&] {
     for (const Member& m : fused_.members) {

@@ -87,6 +87,8 @@ class FusedNestBuilder final : public ComputeNest {
   Place whole(const Member& m) { return at_outer(values_.at(m.value), outer_); }
   Place at_outer(ValueId v, std::size_t count);
   Place operand(const ir::ExprNode& read, std::size_t shared);
+  /// True for a product of rows with rows whose exact result is symmetric: `sum[i](x[i, a] * (w[i] * x[i, b]))`.
+  [[nodiscard]] bool is_symmetric(const Member& m) const;
   /// A product of matrices, or `sum[j](x[i, j] * v[j])` or `sum[i](x[i, j] * u[i])`, as one call; false for others.
   bool product(const Member& m);
 

@@ -2,6 +2,7 @@
 
 #include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "codegen/loops/masked_lines.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
@@ -159,11 +160,12 @@ bool KernelNestBuilder::line(ValueId total, std::span<const int> labels) {
 
 bool KernelNestBuilder::line_sum(ValueId total, int label) {
   const Monoid::Kind kind = compute_.monoid->kind;
+  TaskRange range;
+  Body body = collected([&] { range = narrowed(label); });
+  if (masked(total, label, range, body)) return true;
   if (!ir::is_float(kernel_.type) || !(kind == Monoid::Kind::kSum || kind == Monoid::Kind::kProd) ||
       !kernel_.gathers.empty())
     return false;
-  TaskRange range;
-  Body body = collected([&] { range = narrowed(label); });
   const bool bounded = !body.empty();
   open_.insert(label);
   const Expr rest = guard();
@@ -176,6 +178,53 @@ bool KernelNestBuilder::line_sum(ValueId total, int label) {
   body.push_back({nest::LineReduction{total, kind, label, range, std::move(parts.lets), std::move(parts.value)}});
   append(bounded ? with_range(std::move(body)) : std::move(body));
   return true;
+}
+
+bool KernelNestBuilder::masked(ValueId total, int label, const TaskRange& range, Body& body) {
+  const std::optional<MaskedLine> line = masked_line(kernel_, label, without_parts(compute_.guard, observed_));
+  if (!line) return false;
+  const auto of_line = [&](const auto& f) {
+    open_.insert(label);
+    auto result = f();
+    open_.erase(label);
+    return result;
+  };
+  Expr mask = of_line([&] { return of_nest(line->mask); });
+  if (nest::may_stop(nest_, mask)) return false;
+  mask = with_fixed_parts(mask, label, body);
+  nest::Named parts{{}, ir::identity_of({Monoid::Kind::kProd, {}, {}, {}}, kernel_.type)};
+  if (line->value) parts = of_line([&] { return in_parts(of_nest(line->value)); });
+  const bool bounded = !body.empty();
+  body.push_back({nest::LineReduction{total,
+                                      compute_.monoid->kind,
+                                      label,
+                                      range,
+                                      std::move(parts.lets),
+                                      std::move(parts.value),
+                                      {},
+                                      std::move(mask),
+                                      line->masks}});
+  append(bounded ? with_range(std::move(body)) : std::move(body));
+  return true;
+}
+
+Expr KernelNestBuilder::with_fixed_parts(const Expr& mask, int label, Body& before) {
+  if (ir::mentions_label(mask, label)) {
+    if (std::holds_alternative<ir::Read>(mask->op)) return mask;
+    std::vector<Expr> parts = ir::children(*mask);
+    for (Expr& part : parts) part = with_fixed_parts(part, label, before);
+    return ir::with_children(mask, parts);
+  }
+  const bool computed = std::holds_alternative<ir::Unary>(mask->op) || std::holds_alternative<ir::Binary>(mask->op) ||
+                        std::holds_alternative<ir::Cast>(mask->op);
+  if (!computed) return mask;
+  for (const nest::Statement& s : before) {
+    const auto* let = std::get_if<nest::Let>(&s.op);
+    if (let != nullptr && ir::equal(let->value, mask)) return local_read(let->local);
+  }
+  const ValueId bound = local("bound", mask->type);
+  before.push_back({nest::Let{bound, mask}});
+  return local_read(bound);
 }
 
 void KernelNestBuilder::blocked(const Blocking& blocks) {

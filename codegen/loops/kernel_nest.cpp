@@ -23,7 +23,7 @@ BuiltNest KernelNestBuilder::run() {
   } else if (op_.sparsity.compresses()) {
     order_.labels = {0, 1};
     loops(order_.labels, false, [&] { point(); });
-  } else if (const std::optional<Blocking> blocks = blocking(op_, kernel_)) {
+  } else if (const std::optional<Blocking> blocks = compute_.by_search ? std::nullopt : blocking(op_, kernel_)) {
     blocked(*blocks);
   } else {
     find_divisors();

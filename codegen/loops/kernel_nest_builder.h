@@ -120,6 +120,10 @@ class KernelNestBuilder final : public ComputeNest {
   bool line(ValueId total, std::span<const int> labels) override;
   /// A sum or product along the last label using the runtime's partial results, which vectorise; false if impossible.
   bool line_sum(ValueId total, int label);
+  /// The reduction of the elements for which the guard holds; false if impossible.
+  bool masked(ValueId total, int label, const TaskRange& range, Body& body);
+  /// The mask with a local for each part that does not change along the label, defined in `before`.
+  Expr with_fixed_parts(const Expr& mask, int label, Body& before);
   void blocked(const Blocking& blocks);
   /// Initialises elements that the loops only update or do not all reach.
   void first_values();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "codegen/loops/masked_lines.h"
 #include "ir/graph/computes.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -26,6 +28,14 @@ bool reads_in_order(const RecordedOp& op, const ComputeKernel& kernel, int label
     }
   }
   return kernel.checked.empty();
+}
+
+/// True if lines along the label are faster than rows of the result: with a mask per element of the row, since partial
+/// results stay in registers; or found by search.
+bool prefers_lines(const ComputeKernel& kernel, int label, int row) {
+  using Mask = nest::LineReduction::Mask;
+  const std::optional<MaskedLine> line = masked_line(kernel, label, kernel.compute.guard);
+  return line && (line->masks == Mask::kFirst || (line->masks == Mask::kAll && ir::mentions_label(line->mask, row)));
 }
 
 }  // namespace
@@ -84,7 +94,7 @@ LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel, const st
     if (row < 0 || uses > 1) result.in_order.clear();
     return result;
   }
-  if (row >= 0 && result.in_order.contains(row)) {
+  if (row >= 0 && result.in_order.contains(row) && !prefers_lines(kernel, reduce.back(), row)) {
     std::erase(result.labels, row);
     result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
     result.labels.push_back(row);

@@ -142,7 +142,7 @@ class AccessFinder {
       }
       access.dims.push_back({form->terms, {form->constant, form->constant + Extent(1)}});
       if (guarded) {
-        if (ir::provably_inside(*form, labels_, extent)) continue;
+        if (ir::provably_inside(*form, labels_, extent) || is_certain(*form, extent)) continue;
         if (premises_.inside(*form, extent)) {
           kernel_.trusted.insert(e.id());
         } else {
@@ -151,6 +151,7 @@ class AccessFinder {
       } else {
         check_affine(builder_, *form, labels_, extent, describe(builder_.program(), e, names_),
                      e->range.known() ? e->range : range_);
+        certain_.emplace_back(*form, extent);
       }
     }
     if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); }))
@@ -158,8 +159,15 @@ class AccessFinder {
     found_.emplace_back(e.id(), std::move(access));
   }
 
+  /// True if an earlier read that is always evaluated has the same subscript of a dimension with this extent: it is
+  /// checked for all points before the operation.
+  [[nodiscard]] bool is_certain(const AffineForm& form, const Extent& extent) const {
+    return std::ranges::find(certain_, std::pair(form, extent)) != certain_.end();
+  }
+
   /// The positions and the images of those outside, which are near the ends of the dimension.
   SymbolicDim near(const ir::Boundary& b) {
+    if (b.op == ir::BinaryOp::kAround) return around(b);
     const auto below = b.below.constant();
     const auto above = b.above.constant();
     if (!below || !above) return near_at_start(b);
@@ -168,7 +176,19 @@ class AccessFinder {
     return {b.position.terms,
             {c - Extent(ir::farthest_image(b.op, *above)), c + Extent(ir::farthest_image(b.op, *below) + 1)}};
   }
-  /// The same for distances that are known when the program starts; the whole dimension for very large ones.
+  /// Positions x + n of an x below 0, and x - n of an x above: each is its own image, unless the dimension is shorter
+  /// than the distance of x. Then the image lies within that distance on the other side.
+  SymbolicDim around(const ir::Boundary& b) {
+    const Extent& c = b.position.constant;
+    const auto low_end = (b.extent + b.below).constant();
+    if (low_end && premises_.below(b.position, b.extent))
+      return {b.position.terms, {c, c + Extent(std::max<std::int64_t>(*low_end, 1))}};
+    const auto high_end = (b.extent + b.above).constant();
+    if (high_end && premises_.never_negative(b.position))
+      return {b.position.terms, {c - Extent(std::max<std::int64_t>(*high_end - 1, 0)), c + Extent(1)}};
+    return whole_dim();
+  }
+  /// Boundaries at distances that are known when the program starts; the whole dimension for very large ones.
   SymbolicDim near_at_start(const ir::Boundary& b) {
     using enum ir::BinaryOp;
     constexpr std::int64_t kEverything = std::int64_t{1} << 61;
@@ -231,6 +251,7 @@ class AccessFinder {
   std::vector<std::string> names_;
   std::vector<std::pair<const ir::ExprNode*, SymbolicAccess>> found_;
   std::set<ValueId> gathered_;
+  std::vector<std::pair<AffineForm, Extent>> certain_;
 };
 
 }  // namespace

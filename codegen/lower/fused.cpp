@@ -40,6 +40,8 @@ class FusedLowering {
     op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
     if (closes())
       op_->combine = op_->pieces.empty() ? combine_of(*result().compute.monoid) : op_->pieces.front().combine;
+    const ir::Compute& last = result().compute;
+    op_->overwrites = !closes() && !driver() && last.reduce.empty() && last.left.empty() && !last.guard;
     op_->flops_per_row = flops([](const Member&) { return true; });
     op_->product_flops_per_row = flops([](const Member& m) { return matrix_product(m).has_value(); });
     if (driver()) op_->dense_flops_per_row = flops([](const Member& m) { return !m.walks(); });

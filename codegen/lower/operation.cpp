@@ -139,7 +139,7 @@ OperationStep ComputeLowering::operation() {
   TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "a sparse iteration gathers nothing in panels");
   if (compute_.monoid && !once_) op->combine = combine_of(*compute_.monoid);
   kernel->once = assembled() && (once_ || !compute_.combine);
-  op->flops_per_point = contraction ? 2 : flops + (combines ? 1 : 0);
+  op->flops_per_point = contraction ? 2 : compute_.by_search ? 0 : flops + (combines ? 1 : 0);
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);
@@ -167,6 +167,8 @@ OperationStep ComputeLowering::operation() {
     op->set_uncut(1);
     op->divisible = false;
   }
+  // A map without store subscripts writes each element once, where its guard is false too.
+  if (!op->has_base()) op->overwrites = op->divisible && compute_.left.empty() && !compute_.combine;
   return {target_, op, kernel};
 }
 

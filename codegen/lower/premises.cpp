@@ -130,7 +130,11 @@ bool Premises::cannot_wrap(const AffineForm& form) const {
 }
 
 bool Premises::inside(const AffineForm& form, const Extent& extent) const {
-  return never_negative(form) && never_negative(difference_of({{}, extent - Extent(1)}, form));
+  return never_negative(form) && below(form, extent);
+}
+
+bool Premises::below(const AffineForm& form, const Extent& extent) const {
+  return never_negative(difference_of({{}, extent - Extent(1)}, form));
 }
 
 bool Premises::never_negative(const AffineForm& form) const {

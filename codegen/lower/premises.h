@@ -26,9 +26,11 @@ class Premises {
 
   /// True if 0 <= form < extent follows from the premises.
   [[nodiscard]] bool inside(const AffineForm& form, const Extent& extent) const;
+  /// The same for one side each.
+  [[nodiscard]] bool never_negative(const AffineForm& form) const;
+  [[nodiscard]] bool below(const AffineForm& form, const Extent& extent) const;
 
  private:
-  [[nodiscard]] bool never_negative(const AffineForm& form) const;
   [[nodiscard]] bool surely_low(const AffineForm& form) const;
   [[nodiscard]] bool cannot_wrap(const AffineForm& form) const;
   void learn_of_turns(const AffineForm& form);

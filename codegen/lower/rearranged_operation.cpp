@@ -52,8 +52,9 @@ OperationStep ComputeLowering::rearranged() {
     op->sparsity.elements_of.push_back(part.tensor);
   }
   // A row may have elements of a row for each of several parts.
-  const bool by_rows = rows && !columns && parts->size() == 1;
-  op->sparsity.result = by_rows           ? plan::SparseResult::kRowsSelectedFrom
+  const bool bounded = rows != columns && parts->size() == 1;
+  op->sparsity.result = bounded && rows   ? plan::SparseResult::kRowsSelectedFrom
+                        : bounded         ? plan::SparseResult::kColumnsSelectedFrom
                         : rows || columns ? plan::SparseResult::kSelectedFrom
                                           : plan::SparseResult::kElementsOf;
   const ir::Rearranged& first = parts->front();

@@ -77,7 +77,7 @@ std::string obstacle(int index, const Statement& s) {
       [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; },
       [](const Offer&) { return kOfTask; }, [](const Draw&) { return kOfTask; },
       [](const RequireSizes&) { return kOfTask; }, [](const RowProducts&) { return kOfTask; },
-      [](const FillRows&) { return kOfTask; });
+      [](const FillRows&) { return kOfTask; }, [](const Mirror&) { return kOfTask; });
 }
 
 }  // namespace
@@ -134,6 +134,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       },
       [&](const LineReduction& s) {
         bounds(s.parts);
+        some(s.mask);
         each_of(s.lets, f);
         f(s.value);
       },
@@ -169,7 +170,8 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       [&](const FillRows& s) {
         each_of(s.to, f);
         f(s.value);
-      });
+      },
+      [](const Mirror&) {});
 }
 
 const For* loop_over_elements(const For& rows) {

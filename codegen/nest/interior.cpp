@@ -406,7 +406,7 @@ void split(Nest& nest, LineReduction& line, const Ranges& ranges) {
 
 void split(Nest& nest, Body& body, Ranges& ranges) {
   for (Statement& s : body) {
-    if (auto* line = std::get_if<LineReduction>(&s.op)) split(nest, *line, ranges);
+    if (auto* line = std::get_if<LineReduction>(&s.op); line != nullptr && !line->mask) split(nest, *line, ranges);
     if (auto* loop = std::get_if<For>(&s.op)) {
       const auto* range = std::get_if<Range>(&loop->over);
       if (range != nullptr) ranges[loop->index] = *range;

@@ -5,6 +5,7 @@
 #include "codegen/nest/interpreter.h"
 #include "ir/graph/computes.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/message_id.h"
 #include "runtime/size.h"
 
 namespace tdsl::nest {
@@ -51,7 +52,8 @@ void NestInterpreter::row_products(const RowProducts& p) {
       if (p.kind == Kind::kDot && a == first.lo) store(p.to.variable, position(p.to, {i}), {});
       if (p.kind == Kind::kDot) return add_product(p, {i}, {i, a}, {a});
       each_of(last, [&](std::int64_t b) {
-        if (p.kind == Kind::kSums) return add_product(p, {a, b}, {i, a}, {i, b});
+        if (p.kind == Kind::kUpper && a > b) return;
+        if (p.kind == Kind::kSums || p.kind == Kind::kUpper) return add_product(p, {a, b}, {i, a}, {i, b});
         add_product(p, {i, a}, {i, b}, p.transposed ? std::vector{a, b} : std::vector{b, a});
       });
     });
@@ -71,6 +73,15 @@ void NestInterpreter::fill_rows(const FillRows& f) {
     first.front() = i;
     const std::size_t at = position(f.to, first);
     for (std::int64_t k = 0; k < line; ++k) store(f.to.variable, at + static_cast<std::size_t>(k), x);
+  }
+}
+
+void NestInterpreter::mirror(const Mirror& m) {
+  const Interval range = interval(m.along);
+  const std::int64_t columns = array(m.to).shape.back();
+  const auto place = [&](std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * columns + b); };
+  for (std::int64_t a = range.lo; a < range.hi; ++a) {
+    for (std::int64_t b = range.lo; b < a; ++b) store(m.to, place(a, b), load(m.to, place(b, a)));
   }
 }
 
@@ -122,13 +133,16 @@ void NestInterpreter::sizes(const RequireSizes& r) {
   if (r.guard && whole(r.guard) == 0) return;
   const std::int64_t left = extent(r.left);
   const std::int64_t right = extent(r.right);
-  if (r.relation == ir::Check::Relation::kEqual ? rt::same_size(left, right) : left <= right) return;
-  ir::eval::stop(here(), rt::with_sizes(r.message, left, right));
+  const bool equal = r.relation == ir::Check::Relation::kEqual;
+  if (equal ? rt::same_size(left, right) : left <= right) return;
+  ir::eval::stop(here(),
+                 rt::with_id(rt::with_sizes(r.message, left, right), equal ? "shape-mismatch" : "out-of-bounds"));
 }
 
 void NestInterpreter::line(const LineReduction& l) {
   const ir::Monoid& with = monoid(l.kind);
   each_part(l.index, interval(l.index, l.over), l.parts, [&] {
+    if (l.mask && whole(l.mask) == 0) return;
     std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
     update(l.local, 0, with, l.value);
   });

@@ -81,7 +81,7 @@ void NestInterpreter::statement(const Statement& s) {
       },
       [&](const Offer& o) { offer(o, locates_largest(o.local)); }, [&](const Draw& d) { draw(d); },
       [&](const RequireSizes& r) { sizes(r); }, [&](const RowProducts& p) { row_products(p); },
-      [&](const FillRows& f) { fill_rows(f); });
+      [&](const FillRows& f) { fill_rows(f); }, [&](const Mirror& m) { mirror(m); });
 }
 
 void NestInterpreter::count(const Count& c) {

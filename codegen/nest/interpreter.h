@@ -90,6 +90,7 @@ class NestInterpreter {
                    const std::vector<std::int64_t>& y);
   void row_products(const RowProducts& p);
   void fill_rows(const FillRows& f);
+  void mirror(const Mirror& m);
   void products(const AddProducts& p);
   /// Keeps the first of the best values, or the first nan.
   void offer(const Offer& o, bool largest);

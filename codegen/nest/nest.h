@@ -245,6 +245,10 @@ struct If {
 };
 /// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, using the
 /// runtime's partial results (rt::lanes) in the interior, if there is one, and one element after the other at the ends.
+/// `where lt(%1[k], %6)`: only elements for which the mask holds count; sums, products, minima and maxima. The mask is
+/// evaluated for all elements, and so is the value; `only where`: the value of those that count only, since it may stop
+/// the run, or costs more than a branch. `first where le(%1[k], %6)`: a count whose mask holds for the first elements
+/// only, as they ascend: found by search.
 struct LineReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
@@ -253,6 +257,8 @@ struct LineReduction {
   std::vector<Let> lets;
   Expr value;
   std::optional<Parts> parts{};  ///< without sides
+  Expr mask{};                   ///< cannot stop the run; without parts; may be null
+  enum class Mask : std::uint8_t { kAll, kOnly, kFirst } masks = Mask::kAll;
 };
 /// A reduction into a block of rows and columns held in registers (rt::blocked_reduction). x values do not depend on
 /// the column, y values do not on the row. A sum of products may use fused multiply-adds.
@@ -351,6 +357,7 @@ struct RowProducts {
   enum class Kind : std::uint8_t {
     kRows,    ///< to(i, j) = sum of x(i, k) * y(k, j)
     kSums,    ///< to(a, b) += sum over the rows of x(i, a) * y(i, b)
+    kUpper,   ///< the same for a <= b; other elements are unspecified until they are mirrored
     kDot,     ///< to(i) = sum of x(i, j) * y(j)
     kScaled,  ///< to(j) += sum over the rows of x(i, j) * y(i)
   } kind = Kind::kRows;
@@ -359,13 +366,18 @@ struct RowProducts {
   std::vector<int> along;   ///< the other indices, in the order of the formula
   bool transposed = false;  ///< y is y(j, k)
 };
-/// `rows`, `sums`, `dot`, `scaled`.
+/// `rows`, `sums`, `upper`, `dot`, `scaled`.
 [[nodiscard]] std::string_view name_of(RowProducts::Kind kind);
 /// `clear %4 block 0 0.0`: sets the elements of the current block's rows.
 struct FillRows {
   Place to;
   int block = 0;
   Expr value;
+};
+/// `mirror %4 over 1`: elements below the diagonal become those above it; the index is that of the rows.
+struct Mirror {
+  ValueId to;
+  int along = 0;
 };
 
 /// `fill %2 0.0`: sets all elements of the result's tile.
@@ -377,7 +389,7 @@ struct Fill {
 struct Statement {
   std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count,
                While, Require, Return, Copy, Keep, Resize, CheckLine, RowReduction, AddProducts, Locate, Offer, Draw,
-               RequireSizes, RowProducts, FillRows>
+               RequireSizes, RowProducts, FillRows, Mirror>
       op;
   ir::SourceRange place{};  ///< location of failures in expressions without one
 };

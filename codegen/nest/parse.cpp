@@ -290,6 +290,10 @@ class NestParser : PartParser {
     l.over = task_range();
     l.parts = parts();
     cursor_.expect("{");
+    using Mask = LineReduction::Mask;
+    l.masks = cursor_.accept("only") ? Mask::kOnly : cursor_.accept("first") ? Mask::kFirst : Mask::kAll;
+    if (l.masks != Mask::kAll) cursor_.expect("where");
+    if (l.masks != Mask::kAll || cursor_.accept("where")) l.mask = expr();
     while (cursor_.accept("let")) l.lets.push_back(let());
     l.value = yield();
     return l;

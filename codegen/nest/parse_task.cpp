@@ -41,6 +41,12 @@ std::optional<Statement> PartParser::of_task() {
     f.value = expr();
     return made(std::move(f));
   }
+  if (cursor_.accept("mirror")) {
+    Mirror m{known_value()};
+    cursor_.expect("over");
+    m.along = index_number();
+    return made(m);
+  }
   return std::nullopt;
 }
 
@@ -105,7 +111,7 @@ int PartParser::block() {
 RowProducts PartParser::row_products() {
   using Kind = RowProducts::Kind;
   RowProducts p;
-  for (const Kind kind : {Kind::kSums, Kind::kDot, Kind::kScaled}) {
+  for (const Kind kind : {Kind::kSums, Kind::kUpper, Kind::kDot, Kind::kScaled}) {
     if (p.kind == Kind::kRows && cursor_.accept(name_of(kind))) p.kind = kind;
   }
   if (p.kind == Kind::kRows) cursor_.expect("rows");

@@ -14,6 +14,7 @@ std::string_view name_of(RowProducts::Kind kind) {
   switch (kind) {
     case Kind::kRows: return "rows";
     case Kind::kSums: return "sums";
+    case Kind::kUpper: return "upper";
     case Kind::kDot: return "dot";
     case Kind::kScaled: return "scaled";
   }
@@ -196,6 +197,9 @@ class TextPrinter {
         [&](const LineReduction& l) {
           line("lanes {} {} along {} over {}{} {{", ir::name_of(l.kind), value_text(l.local), index(l.index),
                text(l.over), l.parts ? text(*l.parts) : "");
+          using Mask = LineReduction::Mask;
+          const std::string_view how = l.masks == Mask::kOnly ? "only " : l.masks == Mask::kFirst ? "first " : "";
+          if (l.mask) line("  {}where {}", how, text(l.mask));
           lines(l.lets, "");
           line("  yield {}", text(l.value));
           line("}}");
@@ -256,7 +260,8 @@ class TextPrinter {
           line("multiply {} {} by {} with {}{} block {} over {}", name_of(p.kind), text(p.to), text(p.x), text(p.y),
                p.transposed ? " transposed" : "", p.block, indices(p.along));
         },
-        [&](const FillRows& f) { line("clear {} block {} {}", text(f.to), f.block, text(f.value)); });
+        [&](const FillRows& f) { line("clear {} block {} {}", text(f.to), f.block, text(f.value)); },
+        [&](const Mirror& m) { line("mirror {} over {}", value_text(m.to), index(m.along)); });
   }
 
   void lines(const std::vector<Let>& lets, std::string_view head) {

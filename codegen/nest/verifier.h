@@ -95,6 +95,7 @@ class NestVerifier {
   void narrow(const Narrow& n);
   void branch(const If& i);
   void line(const LineReduction& l);
+  void first_elements(const LineReduction& l);
   void blocked(const BlockedReduction& b);
 
   const Nest& nest_;

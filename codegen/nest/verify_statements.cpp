@@ -115,6 +115,10 @@ void NestVerifier::statement(const Statement& s) {
         part(f.to, 1, type(f.to.variable));
         expr(f.value, type(f.to.variable));
         filled_.insert(f.to.variable);
+      },
+      [&](const Mirror& m) {
+        index(m.along, true);
+        if (!changes(m.to) || nest_.variable(m.to).type.rank() != 2) problem("%{} is no matrix to be written", m.to.id);
       });
 }
 
@@ -175,14 +179,14 @@ void NestVerifier::row_products(const RowProducts& p) {
   using Kind = RowProducts::Kind;
   block(p.block);
   for (const int k : p.along) index(k, true);
-  const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums;
+  const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums || p.kind == Kind::kUpper;
   if (p.along.size() != (matrices ? 2U : 1U)) problem("a product of rows runs along {} indices", p.along.size());
   if (!changes(p.to.variable)) return problem("%{} cannot be written", p.to.variable.id);
   if (!ir::is_float(type(p.to.variable))) problem("products of rows are of floats");
   part(p.to, matrices ? 2 : 1, type(p.to.variable));
   part(p.x, 2, type(p.to.variable));
   part(p.y, matrices ? 2 : 1, type(p.to.variable));
-  const bool adds = p.kind == Kind::kSums || p.kind == Kind::kScaled;
+  const bool adds = p.kind == Kind::kSums || p.kind == Kind::kUpper || p.kind == Kind::kScaled;
   if (adds && !filled_.contains(p.to.variable)) problem("%{} is updated, and has no first values", p.to.variable.id);
 }
 
@@ -282,6 +286,16 @@ void NestVerifier::branch(const If& i) {
   body(i.otherwise);
 }
 
+void NestVerifier::first_elements(const LineReduction& l) {
+  const auto* b = l.mask ? std::get_if<ir::Binary>(&l.mask->op) : nullptr;
+  const bool compares = b != nullptr && (b->op == ir::BinaryOp::kLe || b->op == ir::BinaryOp::kLt) &&
+                        !ir::mentions_label(b->right, l.index);
+  const auto* one = l.value ? std::get_if<ir::Constant>(&l.value->op) : nullptr;
+  const auto* number = one == nullptr ? nullptr : std::get_if<std::int64_t>(&one->value);
+  if (!compares || number == nullptr || *number != 1 || l.kind != ir::Monoid::Kind::kSum)
+    problem("elements along {} are searched for a value to count those up to it", nest_.index(l.index).name);
+}
+
 void NestVerifier::line(const LineReduction& l) {
   index(l.index, true);
   range(l.over);
@@ -290,13 +304,20 @@ void NestVerifier::line(const LineReduction& l) {
   if (l.parts) parts(*l.parts);
   if (l.parts && !l.parts->sides.empty()) problem("lines have an interior, and no sides");
   indices_.insert(l.index);
+  if (l.mask) expr(l.mask, Scalar::kBool);
   std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
   expr(l.value, scalar);
   indices_.erase(l.index);
   defined_ = defined;
-  if (l.kind != ir::Monoid::Kind::kSum && l.kind != ir::Monoid::Kind::kProd)
+  using Kind = ir::Monoid::Kind;
+  const bool extremum = l.kind == Kind::kMin || l.kind == Kind::kMax;
+  if (l.kind != Kind::kSum && l.kind != Kind::kProd && !(extremum && l.mask))
     problem("lines are summed or multiplied up");
-  if (l.value && may_stop(nest_, l.value))
+  if (l.mask && l.parts) problem("lines with a mask have no interior");
+  if (l.masks == LineReduction::Mask::kFirst) first_elements(l);
+  const auto stops = [this](const Expr& e) { return e && may_stop(nest_, e); };
+  const bool value_stops = stops(l.value) || std::ranges::any_of(l.lets, [&](const Let& x) { return stops(x.value); });
+  if (stops(l.mask) || (value_stops && l.masks != LineReduction::Mask::kOnly))
     problem("the line along {} holds what may stop the run", nest_.index(l.index).name);
 }
 

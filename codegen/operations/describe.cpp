@@ -101,6 +101,7 @@ OperatorText spelling(ir::BinaryOp op) {
     case kEdge: return {"edge", false, 0};
     case kReflect: return {"reflect", false, 0};
     case kSymmetric: return {"symmetric", false, 0};
+    case kAround: return {"around", false, 0};
   }
   return {"?", false, 0};
 }

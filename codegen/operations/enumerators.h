@@ -17,9 +17,9 @@ template <>
 inline constexpr std::array kEnumerators<plan::Combine> = std::to_array<std::string_view>({"none", "sum", "prod", "min",
                                                                                            "max", "any", "all"});
 template <>
-inline constexpr std::array kEnumerators<plan::SparseResult> =
-    std::to_array<std::string_view>({"dense", "like_visited", "of_points", "elements_of", "selected_from",
-                                     "rows_selected_from", "guessed", "at_visited", "assembled"});
+inline constexpr std::array kEnumerators<plan::SparseResult> = std::to_array<std::string_view>(
+    {"dense", "like_visited", "of_points", "elements_of", "selected_from", "rows_selected_from",
+     "columns_selected_from", "guessed", "at_visited", "assembled"});
 template <>
 inline constexpr std::array kEnumerators<ir::Check::Relation> = std::to_array<std::string_view>({"equal", "at_most"});
 template <>

@@ -128,7 +128,24 @@ std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
   return fmt::format("{}::{}({})", library && both_branches_ ? "math" : "scalar", function, text(u.operand));
 }
 
+std::string ExprEmitter::bitwise(const ir::Binary& b, int outer) {
+  std::string list;
+  const auto add = [&](const auto& self, const Expr& e) -> void {
+    const auto* inner = std::get_if<ir::Binary>(&e->op);
+    if (inner != nullptr && inner->op == b.op) {
+      self(self, inner->left);
+      return self(self, inner->right);
+    }
+    const std::string_view sign = b.op == BinaryOp::kAnd ? " & " : " | ";
+    list += (list.empty() ? "" : std::string(sign)) + text(e, kUnary);
+  };
+  add(add, b.left);
+  add(add, b.right);
+  return parenthesised(std::move(list), outer > 0);
+}
+
 std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
+  if (avoids_branches_ && ir::is_logical(b.op)) return bitwise(b, outer);
   const OperatorText op = spelling(b.op);
   // Comparisons inside comparisons and && inside || are bracketed for the reader's (and the compiler's) sake.
   const int inner = ir::is_comparison(b.op) ? kSum : b.op == BinaryOp::kOr ? 3 : op.precedence;

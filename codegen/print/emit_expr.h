@@ -49,6 +49,8 @@ class ExprEmitter {
   /// From now on i64 sums, differences and products for which `safe` holds are written with operators: they cannot
   /// overflow.
   void use_operators(std::function<bool(const ir::ExprNode&)> safe) { is_safe_ = std::move(safe); }
+  /// From now on `&&` and `||` are written as `&` and `|`, or no longer: both operands are evaluated.
+  void avoid_branches(bool avoid) { avoids_branches_ = avoid; }
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
   /// Renames an index variable from now on.
   void name_label(int label, std::string name) { labels_[static_cast<std::size_t>(label)] = std::move(name); }
@@ -75,6 +77,8 @@ class ExprEmitter {
                                         const Expr& b);
   [[nodiscard]] std::string faults(const ir::SourceRange& place);
   [[nodiscard]] std::string infix(const ir::Binary& b, int outer);
+  /// `(x < a) & (x < b) & c`
+  [[nodiscard]] std::string bitwise(const ir::Binary& b, int outer);
   [[nodiscard]] std::string atom(const Extent::Atom& atom);
   [[nodiscard]] std::string polynomial(const Extent& e, bool exact, std::size_t& terms);
   [[nodiscard]] std::string read(const ir::ExprNode& node, const ir::Read& r);
@@ -87,6 +91,7 @@ class ExprEmitter {
   ProcedureName procedures_;
   BothBranches both_branches_;
   std::function<bool(const ir::ExprNode&)> is_safe_;
+  bool avoids_branches_ = false;
   bool reports_faults_ = false;
   bool applies_ = false;
   bool calls_library_ = false;

@@ -31,6 +31,8 @@ rt::SimdLevel widest(const KernelRequest& r, const BuiltNest& built, const nest:
   const RecordedOp& op = *r.step.op;
   if (r.step.fused) return built.widest;
   if (!printed.vectors || (op.reads.empty() && op.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
+  // The operands of several lines stay in cache.
+  if (printed.masks && !r.step.kernel->compute.out.empty()) return rt::SimdLevel::kAvx512;
   std::int64_t bytes = ir::size_of(r.step.kernel->type);
   for (const SymbolicAccess& read : op.reads) bytes += ir::size_of(r.program.type(read.tensor).scalar);
   const bool busy = printed.calls_library || op.flops_per_point > kFlopsPerByte * static_cast<double>(bytes);

@@ -171,6 +171,8 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
     call("stored_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (sparsity.result == Result::kRowsSelectedFrom)
     call("stored_rows_selected_from", list_text(sparsity.elements_of, tensor_name));
+  if (sparsity.result == Result::kColumnsSelectedFrom)
+    call("stored_columns_selected_from", list_text(sparsity.elements_of, tensor_name));
   if (!sparsity.bounds.empty())
     call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
   if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
@@ -248,7 +250,7 @@ std::string_view method_of(const OperationStep& step) {
   const plan::OpClass c = op.op_class;
   if (step.kernel->packed_from) return "piece";
   if (!op.sparsity.visits.empty()) return "sparse";
-  if (op.flops_per_row) return "rows";
+  if (op.flops_per_row) return op.overwrites ? "row_map" : "rows";
   if (op.in_any_order) return "sum_of_products";
   return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
 }
@@ -267,10 +269,12 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
   if (!visits_at_most_first_read(op) || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order))
     return std::nullopt;
   // The session's method for this kind of operation sets these.
-  const auto implied = [](std::string_view flag) { return flag == "epilogue" || flag == "divisible"; };
+  const auto implied = [](std::string_view flag) {
+    return flag == "epilogue" || flag == "divisible" || flag == "overwrites";
+  };
   if (!std::ranges::all_of(set_flags(op), implied)) return std::nullopt;
   const bool divisible = !reduces && !fused && !sparse && !op.reads.empty();
-  if (op.divisible != divisible) return std::nullopt;
+  if (op.divisible != divisible || (op.overwrites != divisible && !fused)) return std::nullopt;
   std::string out;
   std::string over;
   for (std::size_t k = 0; k < op.labels.size(); ++k) {

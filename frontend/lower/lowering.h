@@ -19,6 +19,11 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
 ir::Scalar element_type(Lowerer& lowerer, ir::Scalar written, const std::string& parameter);
 ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);
 ir::Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name);
+/// Declares dimensions whose names stand alone in an input, behind their first use in an expression: `input u: f64[n +
+/// 1]; input p: f64[n];`. Params, variables and inputs of such a name take precedence.
+void declare_late_dimensions(Lowerer& lowerer, const ast::Module& module);
+/// The same for the parameters of a call.
+void bind_late_dimensions(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args);
 
 // Variables: declarations, types and the tensors that they denote.
 

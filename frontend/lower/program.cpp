@@ -67,6 +67,7 @@ void lower_program(Lowerer& lowerer, const ast::Module& module) {
   declare_functions(lowerer, module, 0);
   if (!calls_fit(lowerer.reports, lowerer.declared)) return;
   lowerer.frames.back().numbers = number_module(lowerer.declared, module);
+  declare_late_dimensions(lowerer, module);
   for (const ast::StmtPtr& s : module.statements) lower_statement(lowerer, *s);
   if (!lowerer.reports.sink().is_full()) check_uncalled(lowerer);
 }

@@ -242,7 +242,10 @@ Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool p
     t = lower_name(lowerer, *name, e.range, true);
     const SymbolRef symbol = lowerer.names.find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kIndex) {
-      lowerer.graph.label(symbol->label).bare_uses.push_back({dim, e.range});
+      LabelInfo& label = lowerer.graph.label(symbol->label);
+      // A range may go beyond what `pad` surrounds.
+      const auto beyond = padded && label.written_end ? (*label.written_end - dim.extent).constant() : std::nullopt;
+      if (beyond.value_or(0) <= 0) label.bare_uses.push_back({dim, e.range});
     }
   } else {
     t = lower(lowerer, e);

@@ -1,6 +1,7 @@
 #include "frontend/lower/lowering.h"
 
 #include <algorithm>
+#include <set>
 
 #include "frontend/sema/walk.h"
 #include "ir/eval/small_sums.h"
@@ -68,6 +69,71 @@ Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name) {
   const Extent size = lowerer.shapes.new_dimension(name);
   lowerer.dimensions()[name.name] = {size, name.range, true};
   return size;
+}
+
+namespace {
+
+/// A name that stands alone in a dimension of types[type], behind its first use in an expression.
+struct LateDimension {
+  ast::Identifier name;
+  std::size_t type;
+  std::size_t dimension;
+};
+
+/// In order. Types of any rank count as none.
+std::vector<LateDimension> late_dimensions(const std::vector<const ast::TypeExpr*>& types) {
+  std::set<std::string> alone, used;
+  std::vector<LateDimension> late;
+  for (std::size_t t = 0; t < types.size(); ++t) {
+    if (types[t] == nullptr || has_rest(*types[t])) continue;
+    for (std::size_t d = 0; d < types[t]->dimensions.size(); ++d) {
+      const ast::Expr& extent = *types[t]->dimensions[d].extent;
+      if (const std::string* name = bare_name(extent)) {
+        if (alone.insert(*name).second && used.contains(*name)) late.push_back({{*name, extent.range}, t, d});
+        continue;
+      }
+      for_each_expr(extent, [&](const ast::Expr& e) {
+        if (const std::string* name = bare_name(e); name != nullptr && !alone.contains(*name)) used.insert(*name);
+      });
+    }
+  }
+  return late;
+}
+
+}  // namespace
+
+void declare_late_dimensions(Lowerer& lowerer, const ast::Module& module) {
+  std::set<std::string> others;
+  std::vector<const ast::TypeExpr*> types;
+  for (const ast::StmtPtr& s : module.statements) {
+    if (const auto* param = std::get_if<ast::Param>(&s->node)) others.insert(param->name.name);
+    if (const auto* let = std::get_if<ast::Let>(&s->node)) others.insert(let->target.name.name);
+    if (const auto* several = std::get_if<ast::TupleLet>(&s->node)) {
+      for (const ast::Identifier& name : several->names) others.insert(name.name);
+    }
+    if (const auto* input = std::get_if<ast::Input>(&s->node)) {
+      others.insert(input->name.name);
+      types.push_back(&*input->annotations.type);
+    }
+  }
+  for (const LateDimension& late : late_dimensions(types)) {
+    if (!others.contains(late.name.name)) new_dimension(lowerer, late.name);
+  }
+}
+
+void bind_late_dimensions(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args) {
+  std::vector<const ast::TypeExpr*> types;
+  for (const ast::FunctionParameter& p : f.parameters) types.push_back(p.type ? &*p.type : nullptr);
+  for (const LateDimension& late : late_dimensions(types)) {
+    const std::string& name = late.name.name;
+    const bool is_parameter =
+        std::ranges::any_of(f.parameters, [&](const ast::FunctionParameter& p) { return p.name.name == name; });
+    if (is_parameter || lowerer.dimensions().contains(name) || late.type >= args.size() ||
+        args[late.type].rank() != types[late.type]->dimensions.size() ||
+        is_scalar_variable(lowerer.graph, lowerer.names, name))
+      continue;
+    lowerer.dimensions()[name] = {args[late.type].shape[late.dimension].extent, late.name.range, true};
+  }
 }
 
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind) {

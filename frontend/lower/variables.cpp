@@ -4,6 +4,7 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
+#include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {
 
@@ -30,6 +31,29 @@ void tell_type(Lowerer& lowerer, const Symbol& symbol) {
 void tell_use(Lowerer& lowerer, const SourceRange& use, const SourceRange& declaration) {
   if (lowerer.options.resolved) lowerer.options.resolved(use, declaration);
 }
+
+namespace {
+
+/// What to write in place of a dimension that only the function types of parameters name; empty for other names.
+std::string hint_of_function_types(const ast::Function* f, const std::string& name) {
+  if (f == nullptr) return {};
+  for (const ast::FunctionParameter& p : f->parameters) {
+    if (!p.function) continue;
+    for (const ast::TypeExpr& result : p.function->results) {
+      for (std::size_t d = 0; d < result.dimensions.size(); ++d) {
+        const ast::Dimension& dimension = result.dimensions[d];
+        const std::string* named = dimension.extent ? bare_name(*dimension.extent) : nullptr;
+        if (named == nullptr || *named != name) continue;
+        return " here: each call of `" + p.name.name + "` binds it anew; take it from a result of `" + p.name.name +
+               "`: size(v, " + std::to_string(d) + ") after `let v = " + p.name.name +
+               "(…);`, or leave out the type that needs it";
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& range, bool lone_subscript) {
   if (const SymbolRef symbol = lowerer.names.find(name)) {
@@ -80,7 +104,13 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
   if (is_function && foreign.empty())
     lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
                          "`" + name + "` is a function: it is called, " + name + "(…)");
-  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
+  // An instance lacks the parameters of function type; the declaration has them.
+  const Frame& frame = lowerer.frames.back();
+  const std::string bound_in_calls =
+      hint_of_function_types(frame.entry != nullptr ? frame.entry->function : frame.function, name);
+  const std::string hint = !bound_in_calls.empty() ? bound_in_calls
+                           : foreign.empty()       ? did_you_mean(name, candidates)
+                                                   : foreign;
   if (lowerer.declared.lacks_import && hint.empty()) throw Abandoned{};
   // Repeated uses of the same name are one mistake, usually a misspelt declaration.
   if (!lowerer.names.is_first_report(name)) throw Abandoned{};

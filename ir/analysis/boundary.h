@@ -8,8 +8,8 @@
 
 namespace tdsl::ir {
 
-/// A subscript that `pad` clamps or mirrors into its dimension: `edge(x, n)`, `reflect(x, n)`, `symmetric(x, n)` for an
-/// affine position x of known range.
+/// A subscript that `pad` clamps, mirrors or moves into its dimension: `edge(x, n)`, `reflect(x, n)`, `symmetric(x,
+/// n)`, `around(x, n)` for an affine position x of known range.
 struct Boundary {
   BinaryOp op = BinaryOp::kEdge;
   Affine position;
@@ -29,7 +29,7 @@ struct Boundary {
 /// True where x is a place of the dimension; null if it always is.
 [[nodiscard]] Expr is_inside(const Boundary& b);
 
-/// The largest distance of a position `distance` outside to its image, in any dimension with elements.
+/// The largest distance of a position `distance` outside to its image, in any dimension with elements. Not for kAround.
 [[nodiscard]] std::int64_t farthest_image(BinaryOp op, std::int64_t distance);
 /// Distances up to this one have bounds.
 constexpr std::int64_t kMostDistance = std::int64_t{1} << 31;

@@ -14,8 +14,8 @@ void stop(const SourceRange& range, const std::string& message) { throw Stop{{ra
 void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
                      const SourceRange& range) {
   if (subscript >= 0 && subscript < extent) return;
-  stop(range, fmt::format("subscript {} is out of bounds: dimension {} of {} has extent {}", subscript, dimension,
-                          tensor.empty() ? "the tensor" : tensor, extent));
+  stop(range, fmt::format("subscript {} is out of bounds: dimension {} of {} has extent {} [out-of-bounds]", subscript,
+                          dimension, tensor.empty() ? "the tensor" : tensor, extent));
 }
 
 CompiledExpr::CompiledExpr(const Program& program, const Expr& e, const ValueSource& values, const SourceRange& place) {
@@ -62,7 +62,7 @@ std::size_t CompiledExpr::compile(const Program& program, const Expr& e, const V
         for (const Expr& argument : a.arguments) step.subscripts.push_back(compile(program, argument, values));
       });
   if (step.code != Code::kRead && step.code != Code::kApply) {
-    const std::vector<Expr> parts = children(*e);
+    const Children parts = children(*e);
     for (std::size_t k = 0; k < parts.size(); ++k) step.operands[k] = compile(program, parts[k], values);
   }
   find_properties(*e, step);

@@ -112,6 +112,7 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
     case BinaryOp::kEdge: return scalar::edge(a, b);
     case BinaryOp::kReflect: return scalar::reflect(a, b);
     case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
+    case BinaryOp::kAround: return scalar::around(a, b);
     default: break;
   }
   TDSL_CHECK(false, "this operator gives no integer");

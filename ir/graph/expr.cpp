@@ -57,6 +57,7 @@ std::optional<Literal> fold_integers(BinaryOp op, std::int64_t a, std::int64_t b
     case BinaryOp::kEdge: return Literal(rt::scalar::edge(a, b));
     case BinaryOp::kReflect: return Literal(rt::scalar::reflect(a, b));
     case BinaryOp::kSymmetric: return Literal(rt::scalar::symmetric(a, b));
+    case BinaryOp::kAround: return Literal(rt::scalar::around(a, b));
     case BinaryOp::kEq: return Literal(a == b);
     case BinaryOp::kNe: return Literal(a != b);
     case BinaryOp::kLt: return Literal(a < b);
@@ -236,8 +237,8 @@ bool equal(const Expr& a, const Expr& b) {
   if (a.id() == b.id()) return true;
   if (!a || !b || a->type != b->type || a->op.index() != b->op.index()) return false;
   if (own_number(a->op) != own_number(b->op) || !same_procedure(a->op, b->op)) return false;
-  const std::vector<Expr> left = children(*a);
-  const std::vector<Expr> right = children(*b);
+  const Children left = children(*a);
+  const Children right = children(*b);
   if (left.size() != right.size()) return false;
   for (std::size_t k = 0; k < left.size(); ++k) {
     if (!equal(left[k], right[k])) return false;
@@ -255,23 +256,17 @@ std::size_t hash(const Expr& e) {
   return result;
 }
 
-std::vector<Expr> children(const ExprNode& node) {
-  using List = std::vector<Expr>;
+Children children(const ExprNode& node) {
   return match(
-      node.op, [](const Constant&) { return List{}; }, [](const IndexRef&) { return List{}; },
-      [](const Read& r) { return r.subscripts; }, [](const Argument&) { return List{}; },
-      [](const Unary& u) { return List{u.operand}; },
-      [](const Binary& b) {
-        return List{b.left, b.right};
-      },
-      [](const Select& s) {
-        return List{s.condition, s.when_true, s.when_false};
-      },
-      [](const Cast& c) { return List{c.operand}; }, [](const Apply& a) { return a.arguments; });
+      node.op, [](const Constant&) { return Children(); }, [](const IndexRef&) { return Children(); },
+      [](const Read& r) { return Children(r.subscripts); }, [](const Argument&) { return Children(); },
+      [](const Unary& u) { return Children(u.operand); }, [](const Binary& b) { return Children(b.left, b.right); },
+      [](const Select& s) { return Children(s.condition, s.when_true, s.when_false); },
+      [](const Cast& c) { return Children(c.operand); }, [](const Apply& a) { return Children(a.arguments); });
 }
 
 Expr with_children(const Expr& e, const std::vector<Expr>& parts) {
-  const std::vector<Expr> old = children(*e);
+  const Children old = children(*e);
   TDSL_CHECK(old.size() == parts.size(), "the number of children is fixed");
   bool changed = false;
   for (std::size_t k = 0; k < old.size(); ++k) changed = changed || old[k].id() != parts[k].id();

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -130,8 +132,42 @@ template <class F>
 template <class F>
 [[nodiscard]] Expr rewrite(const Expr& e, const F& f);
 
-/// The direct children, in order.
-[[nodiscard]] std::vector<Expr> children(const ExprNode& node);
+/// The direct children of a node, in order: a view, valid as long as the node.
+class Children {
+ public:
+  Children() = default;
+  explicit Children(const std::vector<Expr>& all) : many_(all.data()), size_(all.size()) {}
+  template <class... Parts>
+  explicit Children(const Expr& first, const Parts&... more) : few_{&first, &more...}, size_(1 + sizeof...(more)) {}
+
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = Expr;
+    Iterator() = default;
+    Iterator(const Children& of, std::size_t at) : of_(&of), at_(at) {}
+    const Expr& operator*() const { return (*of_)[at_]; }
+    Iterator& operator++() { return ++at_, *this; }
+    Iterator operator++(int) { return {*of_, at_++}; }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const Children* of_ = nullptr;
+    std::size_t at_ = 0;
+  };
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  const Expr& operator[](std::size_t k) const { return many_ != nullptr ? many_[k] : *few_[k]; }
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size_}; }
+  operator std::vector<Expr>() const { return {begin(), end()}; }  // NOLINT(google-explicit-constructor): a copy
+
+ private:
+  std::array<const Expr*, 3> few_{};
+  const Expr* many_ = nullptr;
+  std::size_t size_ = 0;
+};
+[[nodiscard]] Children children(const ExprNode& node);
 /// The same node with other children (same number); the same handle if none differs.
 [[nodiscard]] Expr with_children(const Expr& e, const std::vector<Expr>& children);
 
@@ -156,7 +192,9 @@ bool any_read(const Expr& e, const F& f) {
 
 template <class F>
 Expr rewrite(const Expr& e, const F& f) {
-  std::vector<Expr> parts = children(*e);
+  const Children old = children(*e);
+  if (old.empty()) return f(e);
+  std::vector<Expr> parts = old;
   for (Expr& part : parts) part = rewrite(part, f);
   return f(with_children(e, parts));
 }

@@ -90,6 +90,9 @@ struct Compute {
   /// A sum of products of at least three float tensors, contracted in an order chosen when sizes are known: only
   /// affects rounding. Not part of the meaning.
   bool in_any_order = false;
+  /// A count of the elements of a vector up to a value, `sum[b](i64(le(%1[b], x)))` or `lt`, whose elements ascend, as
+  /// an enclosing condition ensures: they are searched. Not part of the meaning.
+  bool by_search = false;
   /// Which stored elements of compressed operands the operation visits. Set by the last pass, `iteration`, for
   /// lowering; not part of the meaning.
   std::optional<SparseIteration> iteration{};

@@ -14,12 +14,12 @@ constexpr std::array<std::string_view, 40> kUnaryNames = {
     "tan",   "tanh",  "erf",   "asin",  "acos",  "atan",  "sinh",    "cosh",   "asinh",   "acosh",
     "atanh", "cbrt",  "log2",  "log10", "exp2",  "erfc",  "gamma",   "lgamma", "digamma", "floor",
     "ceil",  "trunc", "round", "sign",  "isnan", "isinf", "sigmoid", "relu",   "sparse",  "dense"};
-constexpr std::array<std::string_view, 30> kBinaryNames = {
+constexpr std::array<std::string_view, 31> kBinaryNames = {
     "add",          "sub",         "mul",   "div",        "rem",        "pow",        "mod",
     "min",          "max",         "atan2", "hypot",      "copysign",   "keyed_bits", "keyed_uniform",
     "keyed_normal", "keyed_below", "eq",    "ne",         "lt",         "le",         "gt",
     "ge",           "and",         "or",    "absent_mul", "mutual_mul", "absent_div", "edge",
-    "reflect",      "symmetric"};
+    "reflect",      "symmetric",   "around"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 

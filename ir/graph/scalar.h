@@ -76,9 +76,10 @@ enum class UnaryOp : std::uint8_t {
 /// kAtan2 is the angle of the point (right, left); kAnd and kOr short-circuit. kKeyedBits, kKeyedUniform and
 /// kKeyedNormal are random numbers of a key and an index, kKeyedBelow is a number in [0, right) from random bits. In a
 /// product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0, kMutualMul where
-/// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect and kSymmetric map
-/// an integer position `left` into 0 .. right - 1: the nearest, or mirrored at or beside the ends; with `right` = 0 the
-/// image lies outside.
+/// either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv. kEdge, kReflect, kSymmetric and
+/// kAround map an integer position `left` into 0 .. right - 1: the nearest, mirrored at or beside the ends, or the
+/// remainder; with `right` = 0 the image lies outside. kAround stands where conditions exclude one side of the
+/// dimension, and the image is `left` unless the dimension is shorter than the distance.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,
@@ -110,9 +111,10 @@ enum class BinaryOp : std::uint8_t {
   kEdge,
   kReflect,
   kSymmetric,
+  kAround,
 };
 constexpr UnaryOp kLastUnaryOp = UnaryOp::kDense;
-constexpr BinaryOp kLastBinaryOp = BinaryOp::kSymmetric;
+constexpr BinaryOp kLastBinaryOp = BinaryOp::kAround;
 
 /// The text form's name: "neg", "add", "lt".
 [[nodiscard]] std::string_view name_of(UnaryOp op);
@@ -130,7 +132,7 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kSymmetric;
 [[nodiscard]] constexpr bool is_rounding(UnaryOp op) { return op >= UnaryOp::kFloor && op <= UnaryOp::kRound; }
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
-/// kEdge, kReflect and kSymmetric.
+/// kEdge, kReflect, kSymmetric and kAround.
 [[nodiscard]] constexpr bool is_boundary(BinaryOp op) { return op >= BinaryOp::kEdge; }
 /// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
 /// first.

@@ -81,6 +81,9 @@ class NodeParser : protected ExprParser {
       cursor_.expect("any");
       cursor_.expect("order");
       c.in_any_order = true;
+    } else if (cursor_.accept("by")) {
+      cursor_.expect("search");
+      c.by_search = true;
     }
     c.out = label_list();
     if (cursor_.peek() != '(') {

@@ -157,7 +157,8 @@ class ProgramPrinter {
     for (const Label& l : c.reduce) names.push_back(l.name);
     const ExprPrinter printer(names);
     const auto part = [&](const Expr& e) { return printer.text(e); };
-    std::string text = fmt::format("compute {}[{}] ", c.in_any_order ? "in any order " : "", joined(c.out, label_text));
+    const std::string_view how = c.in_any_order ? "in any order " : c.by_search ? "by search " : "";
+    std::string text = fmt::format("compute {}[{}] ", how, joined(c.out, label_text));
     if (c.monoid || !c.reduce.empty()) {
       text += fmt::format("{}[{}] ", c.monoid ? monoid_text(*c.monoid) : "none", joined(c.reduce, label_text));
     }

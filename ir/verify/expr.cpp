@@ -101,8 +101,8 @@ class ProcedureVerifier {
 };
 
 void verify_node(const Program& program, const ExprNode& node, const ExprContext& context, Problems& problems) {
-  const auto require = [&](bool good, const std::string& message) {
-    if (!good) problems.push_back(message);
+  const auto require = [&]<class... Parts>(bool good, fmt::format_string<Parts...> text, Parts&&... parts) {
+    if (!good) problems.push_back(fmt::format(text, std::forward<Parts>(parts)...));
   };
   match(
       node.op,
@@ -110,7 +110,7 @@ void verify_node(const Program& program, const ExprNode& node, const ExprContext
       [&](const IndexRef& i) {
         require(node.type == Scalar::kI64, "an index variable is not i64");
         require(i.label >= 0 && static_cast<std::size_t>(i.label) < context.labels,
-                fmt::format("the index variable #{} does not exist here", i.label));
+                "the index variable #{} does not exist here", i.label);
       },
       [&](const Read& r) {
         require(context.reads, "a constant expression reads a tensor");
@@ -127,13 +127,12 @@ void verify_node(const Program& program, const ExprNode& node, const ExprContext
                 "an argument has a wrong number");
       },
       [&](const Unary& u) {
-        require(result_type(u.op, u.operand->type) == node.type,
-                fmt::format("{} of {} is not {}", name_of(u.op), name_of(u.operand->type), name_of(node.type)));
+        require(result_type(u.op, u.operand->type) == node.type, "{} of {} is not {}", name_of(u.op),
+                name_of(u.operand->type), name_of(node.type));
       },
       [&](const Binary& b) {
-        require(result_type(b.op, b.left->type, b.right->type) == node.type,
-                fmt::format("{} of {} and {} is not {}", name_of(b.op), name_of(b.left->type), name_of(b.right->type),
-                            name_of(node.type)));
+        require(result_type(b.op, b.left->type, b.right->type) == node.type, "{} of {} and {} is not {}", name_of(b.op),
+                name_of(b.left->type), name_of(b.right->type), name_of(node.type));
       },
       [&](const Select& s) {
         require(s.condition->type == Scalar::kBool, "a condition is not bool");

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ir/analysis/carried.h"
 #include "ir/analysis/serial_loop.h"
@@ -49,7 +53,6 @@ class Verifier {
       : program_(program), gradients_(gradients), defined_(program.values.size(), false) {}
 
   std::vector<std::string> run() {
-    where_ = "the program";
     require(program_.body.arguments.empty() && program_.body.yields.empty(), "has arguments or yields");
     region(program_.body);
     if (problems_.empty()) serial_loops();
@@ -57,8 +60,15 @@ class Verifier {
   }
 
  private:
-  void require(bool good, const std::string& message) {
-    if (!good) problems_.push_back(where_ + ": " + message);
+  /// The text is made only if a rule is broken: programs are verified after each pass.
+  template <class... Parts>
+  void require(bool good, fmt::format_string<Parts...> text, Parts&&... parts) {
+    if (!good) problems_.push_back(place() + ": " + fmt::format(text, std::forward<Parts>(parts)...));
+  }
+  [[nodiscard]] std::string place() const {
+    if (at_ == nullptr) return "the program";
+    const std::string result = at_->results.empty() ? "" : fmt::format(" %{}", at_->results[0].id);
+    return fmt::format("{}{} at line {}", op_name(at_->op), result, at_->range.line);
   }
 
   [[nodiscard]] bool known(ValueId v) const {
@@ -72,26 +82,26 @@ class Verifier {
   }
 
   void use(ValueId v) {
-    require(known(v) && visible(v), fmt::format("uses %{}, which is not defined before it or not in scope", v.id));
+    require(known(v) && visible(v), "uses %{}, which is not defined before it or not in scope", v.id);
   }
 
   void extent(const Extent& e) {
     for (const ValueId v : e.values()) {
       require(known(v) && program_.type(v).rank() == 0 && is_integer(program_.type(v).scalar),
-              fmt::format("the extent's value %{} is not an integer scalar", v.id));
+              "the extent's value %{} is not an integer scalar", v.id);
     }
   }
 
   void define(ValueId v) {
     if (!known(v)) {
-      require(false, fmt::format("defines the unknown value %{}", v.id));
+      require(false, "defines the unknown value %{}", v.id);
       return;
     }
     const auto index = static_cast<std::size_t>(v.id);
-    require(!defined_[index], fmt::format("defines %{} a second time", v.id));
+    require(!defined_[index], "defines %{} a second time", v.id);
     defined_[index] = true;
     const Type& t = program_.type(v);
-    require(t.format.levels.size() <= t.rank(), fmt::format("%{}: the format has too many levels", v.id));
+    require(t.format.levels.size() <= t.rank(), "%{}: the format has too many levels", v.id);
     for (const Extent& e : t.shape) extent(e);
     scopes_.back().insert(v);
   }
@@ -106,20 +116,20 @@ class Verifier {
       }
       define(v);
     }
-    const std::string outer = where_;
+    const Node* const outer = at_;
     for (const Node& n : r.nodes) node(n);
-    where_ = outer;
+    at_ = outer;
     for (const ValueId v : r.yields) use(v);
     scopes_.pop_back();
   }
 
   /// `a` and `b` are lists of values of pairwise equal types.
-  void same_types(const std::vector<ValueId>& a, const std::vector<ValueId>& b, const std::string& what) {
-    require(a.size() == b.size(), what + " differ in number");
+  void same_types(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::string_view what) {
+    require(a.size() == b.size(), "{} differ in number", what);
     for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
       if (!known(a[k]) || !known(b[k])) continue;
-      require(same_type(program_.type(a[k]), program_.type(b[k])),
-              fmt::format("{}: %{} and %{} differ in type", what, a[k].id, b[k].id));
+      require(same_type(program_.type(a[k]), program_.type(b[k])), "{}: %{} and %{} differ in type", what, a[k].id,
+              b[k].id);
     }
   }
 
@@ -128,47 +138,41 @@ class Verifier {
   }
 
   void node(const Node& n) {
-    const std::string result = n.results.empty() ? "" : fmt::format(" %{}", n.results[0].id);
-    where_ = fmt::format("{}{} at line {}", op_name(n.op), result, n.range.line);
+    at_ = &n;
     if (!std::ranges::all_of(n.results, [this](ValueId v) { return known(v); })) {
       require(false, "defines an unknown value");
       return;
     }
     for (const ValueId v : operands_of(program_, n)) use(v);
-    const std::string where = where_;
-    const auto nested = [&](const Region& r) {
-      region(r);
-      where_ = where;
-    };
     match(
         n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); }, [&](const Param& p) { param(n, p); },
         [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { random(n, r); },
         [&](const Routine& r) {
-          for (const std::string& problem : routine_problems(program_, n, r)) require(false, problem);
+          for (const std::string& problem : routine_problems(program_, n, r)) require(false, "{}", problem);
         },
         [&](const Chain& c) { chain(n, c); },
         [&](const For& f) {
-          nested(f.body);
+          region(f.body);
           for_loop(n, f);
         },
         [&](const While& w) {
-          nested(w.condition);
-          nested(w.body);
+          region(w.condition);
+          region(w.body);
           while_loop(n, w);
         },
         [&](const If& i) {
-          nested(i.then_region);
-          nested(i.else_region);
+          region(i.then_region);
+          region(i.else_region);
           branch(n, i);
         },
         [&](const Choose& c) {
-          for (const Region& r : c.regions) nested(r);
+          for (const Region& r : c.regions) region(r);
           choose(n, c);
         },
         [&](const Fused& f) {
-          nested(f.body);
-          for (const std::string& problem : fused_problems(program_, n, f)) require(false, problem);
+          region(f.body);
+          for (const std::string& problem : fused_problems(program_, n, f)) require(false, "{}", problem);
         },
         [&](const Print&) { no_result(n); },
         [&](const Assert& a) {
@@ -192,10 +196,9 @@ class Verifier {
                         (drawn != nullptr && drawn->kind == Random::Kind::kSparse) ||
                         std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
     for (const ValueId v : n.results) {
-      require(stores || !program_.type(v).is_compressed(),
-              fmt::format("%{} is compressed, but not made element by element", v.id));
+      require(stores || !program_.type(v).is_compressed(), "%{} is compressed, but not made element by element", v.id);
       require(!program_.type(v).is_coded() || (std::holds_alternative<Input>(n.op) && program_.type(v).rank() == 2),
-              fmt::format("%{} is coded, but no matrix from a file", v.id));
+              "%{} is coded, but no matrix from a file", v.id);
       define(v);
     }
   }
@@ -206,15 +209,14 @@ class Verifier {
     for (const CarriedVariable& variable : carried_by(n)) {
       for (const ValueId v : variable.names)
         require(!known(v) || !program_.type(v).is_compressed(),
-                fmt::format("runs as one task, and carries %{}, which is compressed", v.id));
+                "runs as one task, and carries %{}, which is compressed", v.id);
     }
   }
 
   void no_result(const Node& n) { require(n.results.empty(), "has a result"); }
 
   void one_scalar(const Node& n, Scalar s) {
-    require(n.results.size() == 1 && is_scalar(n.results[0], s),
-            fmt::format("needs one {} scalar as result", name_of(s)));
+    require(n.results.size() == 1 && is_scalar(n.results[0], s), "needs one {} scalar as result", name_of(s));
   }
 
   void param(const Node& n, const Param& p) {
@@ -316,7 +318,7 @@ class Verifier {
   void expression(const Expr& e, const ExprContext& context) {
     std::vector<std::string> found;
     verify_expr(program_, e, context, found);
-    for (const std::string& problem : found) require(false, problem);
+    for (const std::string& problem : found) require(false, "{}", problem);
   }
 
   /// `type`: that of the combined values.
@@ -335,13 +337,13 @@ class Verifier {
     if (!o.record) {
       require(scopes_.size() == 1, "stands inside a loop or branch");
       require(outputs_.emplace(o.name, o.begins ? std::optional(o.value) : std::nullopt).second,
-              "`" + o.name + "` is an output already");
+              "`{}` is an output already", o.name);
       require(!o.begins || program_.type(o.value).rank() > 0, "a series begins with a tensor of no records");
       return;
     }
     require(is_scalar(*o.record, Scalar::kI64), "the number of a record is not an i64 scalar");
     const auto begun = outputs_.find(o.name);
-    if (begun == outputs_.end() || !begun->second) return require(false, "the series `" + o.name + "` has not begun");
+    if (begun == outputs_.end() || !begun->second) return require(false, "the series `{}` has not begun", o.name);
     const Type& all = program_.type(*begun->second);
     const Type& one = program_.type(o.value);
     require(all.scalar == one.scalar && all.rank() == one.rank() + 1, "a record has the type of its series");
@@ -376,10 +378,11 @@ class Verifier {
     for (const Expr& e : c.left) require(e && e->type == Scalar::kI64, "a left subscript is not i64");
     require(!c.base || n.results.size() == 1, "a node with a base has one result");
     require(!c.in_any_order || is_sum_of_products(c), "a node computed in any order is no sum of products");
+    require(!c.by_search || is_count_up_to_value(c), "a node computed by search is no count of elements up to a value");
     if (problems_.size() != before) return;
     for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
     if (!c.iteration || problems_.size() != before) return;
-    for (const std::string& problem : iteration_problems(program_, n, c)) require(false, problem);
+    for (const std::string& problem : iteration_problems(program_, n, c)) require(false, "{}", problem);
   }
 
   /// True for a sum of products of at least three float tensors, whose index variables start at 0.
@@ -389,6 +392,19 @@ class Verifier {
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
     return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
+  }
+  /// True for `sum[b](i64(le(%1[b], x)))` and `lt`.
+  static bool is_count_up_to_value(const Compute& c) {
+    const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
+                       c.monoid->kind == Monoid::Kind::kSum && c.reduce.size() == 1 &&
+                       c.bodies[0]->type == Scalar::kI64;
+    const auto* number = plain ? std::get_if<Cast>(&c.bodies[0]->op) : nullptr;
+    const auto* b = number != nullptr ? std::get_if<Binary>(&number->operand->op) : nullptr;
+    if (b == nullptr || (b->op != BinaryOp::kLe && b->op != BinaryOp::kLt)) return false;
+    const auto* r = std::get_if<Read>(&b->left->op);
+    const auto searched = static_cast<std::int32_t>(c.out.size());
+    return r != nullptr && r->subscripts.size() == 1 && is_label(r->subscripts[0], searched) &&
+           !mentions_label(b->right, searched);
   }
   /// Number of factors; nullopt if it is not a product of tensors.
   static std::optional<int> factors_of(const Expr& e) {
@@ -439,7 +455,7 @@ class Verifier {
   std::vector<std::set<ValueId>> scopes_;
   std::map<std::string, std::optional<ValueId>> outputs_;  ///< a series: the value with which it begins
   std::vector<std::string> problems_;
-  std::string where_;
+  const Node* at_ = nullptr;
 };
 
 }  // namespace

@@ -54,8 +54,8 @@ class ExprOrder {
     if (const auto* x = std::get_if<Apply>(&a->op)) {
       if (const auto c = x->procedure->text <=> std::get<Apply>(b->op).procedure->text; c != 0) return c;
     }
-    const std::vector<Expr> left = children(*a);
-    const std::vector<Expr> right = children(*b);
+    const Children left = children(*a);
+    const Children right = children(*b);
     if (const auto c = left.size() <=> right.size(); c != 0) return c;
     for (std::size_t k = 0; k < left.size(); ++k) {
       if (const auto c = compare_trees(left[k], right[k]); c != 0) return c;

@@ -8,8 +8,17 @@
 //     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
 //
-// Leaves sums of products of three or more plain tensors to `start_choices`. A guard that compares index variables of
-// the result, other than for equality, moves behind the product if all reads are still in bounds.
+// A factor whose index variables are all in another one is a weight, and multiplies that operand. So do plain tensors
+// if no order of contraction can do less, whatever the sizes:
+//
+//     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(mul(%1[k, i], %2[k]), %1[k, j]))
+// becomes
+//     %5 = compute [k in 0..n, j in 0..d] (mul(%1[k, j], %2[k]))
+//     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%1[k, i], %5[k, j]))
+//
+// Leaves other sums of products of three or more tensors, whose order sizes decide, to `start_choices`. A guard that
+// compares index variables of the result, other than for equality, moves behind the product if all reads are still in
+// bounds.
 
 #include "passes/passes.h"
 
@@ -19,6 +28,7 @@
 
 #include "ir/analysis/contraction.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/algebra/parts.h"
 #include "passes/region_rewriter.h"
@@ -55,10 +65,9 @@ class Contractions : public RegionRewriter {
     if (!sums || (c.guard && !may_move(c))) return;
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
     if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c)) return;
-    // Products of plain tensors: the order is better chosen when sizes are known.
     const bool computes = std::ranges::any_of(groups, [](const FactorGroup& g) { return !is_operand(g); });
-    const bool plain = std::ranges::all_of(groups, [this](const FactorGroup& g) { return is_product_of_tensors(g); });
-    if ((!computes || plain) && !c.guard) return;
+    const bool plain = std::ranges::all_of(groups, [](const FactorGroup& g) { return is_product_of_tensors(g); });
+    if ((!computes || (plain && !are_weights(c, groups))) && !c.guard) return;
     std::vector<Node> operands;
     std::vector<Expr> elements;
     for (const FactorGroup& group : groups) {
@@ -110,6 +119,28 @@ class Contractions : public RegionRewriter {
              return r != nullptr && !r->subscripts.empty() &&
                     std::ranges::all_of(r->subscripts, [](const Expr& s) { return bare_label(s) >= 0; });
            });
+  }
+
+  /// True if the fewest operations for all sizes multiply each further factor of a group into its first one: it has a
+  /// summed index variable, and the other group does not cover it or is as large.
+  static bool are_weights(const Compute& c, const std::vector<FactorGroup>& groups) {
+    const LabelSet summed = ~((LabelSet{1} << c.out.size()) - 1);
+    const auto elements = [&](LabelSet labels) {
+      Extent count(1);
+      for (std::int32_t l = 0; l < static_cast<std::int32_t>(c.out.size() + c.reduce.size()); ++l) {
+        if ((labels >> l & 1) != 0) count = count * (label_of(c, l).end - label_of(c, l).begin);
+      }
+      return count;
+    };
+    const bool alike = elements(groups[0].labels) == elements(groups[1].labels);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (std::size_t k = 1; k < groups[g].factors.size(); ++k) {
+        const LabelSet own = label_set(groups[g].factors[k]);
+        const bool covered = (own & ~groups[1 - g].labels) == 0;
+        if ((own & summed) == 0 || (covered && !alike)) return false;
+      }
+    }
+    return true;
   }
 
   /// Computes the whole product, then selects the elements for which the guard holds.

@@ -95,7 +95,7 @@ bool is_by_rows(const Read& r, const SharedLabels& shared) {
 const Compute* nest_operator(const Program& program, const Node& node, bool groups) {
   const auto* c = std::get_if<Compute>(&node.op);
   const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->fill &&
-                     !c->in_any_order;
+                     !c->in_any_order && !c->by_search;
   if (!plain || program.type(node.results[0]).has_sparse() || !program.info(node.results[0]).tile.empty())
     return nullptr;
   if (c->guard && (!groups || !group_of(*c) || applies(c->guard))) return nullptr;

@@ -119,7 +119,6 @@ class Group {
   Operator operator_of(std::size_t node, const std::set<std::size_t>& targets, std::map<ValueId, int>& sources,
                        std::vector<double>& source_reads) {
     const plan::Machine machine;
-    constexpr double kLoopRate = 0.2;  // relative to BLAS
     const auto& c = std::get<Compute>(region_.nodes[node].op);
     const ValueId v = region_.nodes[node].results[0];
     Operator op;
@@ -133,7 +132,7 @@ class Group {
       if (!e) return;
       double work = have_interiors_ ? work_of(e) : 0;
       if (!have_interiors_) for_each_node(e, [&](const ExprNode& n) { work += work_of(n); });
-      op.compute += work / (machine.flop_rate * kLoopRate);
+      op.compute += plan::seconds_of_loop(work, machine);
       for_each_node(e, [&](const ExprNode& n) {
         const auto* r = std::get_if<Read>(&n.op);
         if (r == nullptr) return;
@@ -179,7 +178,7 @@ class SharedMaps : public RegionRewriter {
 
   [[nodiscard]] static const Compute* plain_compute(const Node& node) {
     const auto* c = std::get_if<Compute>(&node.op);
-    return c != nullptr && c->bodies.size() == 1 && !c->in_any_order ? c : nullptr;
+    return c != nullptr && c->bodies.size() == 1 && !c->in_any_order && !c->by_search ? c : nullptr;
   }
 
   /// The readers of the node's value if it is element-wise and all of them could compute it: each reads every element

@@ -9,6 +9,14 @@
 // The conditions prove that each read is in bounds where it is evaluated. A constant other than 1 and -1 is reduced to
 // 0 .. n - 1 first, by a separate scalar.
 //
+// Over a longer range, or for another affine position, there is a place beyond each end. It is `around` the dimension
+// if that may be shorter than the distance:
+//
+//     compute [i in 0..add(%0, 4)] (%1[mod(sub(i, 2), %0)])
+// becomes
+//     compute [i in 0..add(%0, 4)] (select(and(ge(sub(i, 2), 0), lt(sub(i, 2), %0)), %1[sub(i, 2)],
+//         select(lt(sub(i, 2), 0), %1[around(add(sub(i, 2), %0), %0)], %1[around(sub(sub(i, 2), %0), %0)])))
+//
 // A read at a clamped or mirrored position (`edge`, `reflect`, `symmetric`) becomes a choice between the position
 // itself and its image in the dimension, so that loops over the interior read at affine subscripts:
 //
@@ -44,7 +52,7 @@ class BoundaryReads {
   }
   [[nodiscard]] bool wraps() const { return wraps_; }
   [[nodiscard]] bool mirrors() const { return mirrors_; }
-  /// A periodic subscript is left that may wrap around more than once.
+  /// A periodic subscript is left whose position goes beyond the ends by unknown distances.
   [[nodiscard]] bool turns_often() const { return turns_often_; }
 
  private:
@@ -56,6 +64,7 @@ class BoundaryReads {
       const Hoist hoist = [this](const Expr& x) { return one_.hoisted(x); };
       const auto p = periodic_of(r.subscripts[d], labels_, hoist);
       if (p && p->extent == shape[d]) return places(e, d, *p);
+      if (const auto t = turns_of(r.subscripts[d], shape[d], labels_, hoist)) return places(e, d, *t);
       if (const auto b = boundary_of(r.subscripts[d], labels_, hoist)) return places(e, d, *b);
       turns_often_ = turns_often_ || is_modulo(r.subscripts[d], shape[d], hoist);
     }
@@ -84,6 +93,22 @@ class BoundaryReads {
     const Expr inside = is_inside(b);
     const Expr affine = at(e, d, b.x);
     return inside ? select(inside, affine, choice(e, d + 1)) : affine;
+  }
+
+  Expr places(const Expr& e, std::size_t d, const Turns& t) {
+    wraps_ = true;
+    Expr inside, outside;
+    if (t.below) {
+      inside = binary(BinaryOp::kGe, t.x, constant_i64(0));
+      outside = at(e, d, t.below);
+    }
+    if (t.above) {
+      inside = conjunction_of(inside, binary(BinaryOp::kLt, t.x, t.n));
+      const Expr above = at(e, d, t.above);
+      outside = outside ? select(binary(BinaryOp::kLt, t.x, constant_i64(0)), outside, above) : above;
+    }
+    const Expr affine = at(e, d, t.x);
+    return inside ? select(inside, affine, outside) : affine;
   }
 
   Expr places(const Expr& e, std::size_t d, const Periodic& p) {
@@ -133,7 +158,7 @@ Program boundary_reads(const Program& program, PassContext& context) {
       context.applied(one.node().range, "a subscript that wraps around is a choice between two places");
     if (reads.turns_often())
       context.refused(one.node().range,
-                      "a periodic subscript is looked up: its index variable does not run over the dimension once");
+                      "a periodic subscript is looked up: the compiler does not know how far it leaves the dimension");
     if (reads.mirrors()) context.applied(one.node().range, "a clamped or mirrored subscript is affine in the interior");
   });
 }

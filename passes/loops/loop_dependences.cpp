@@ -96,6 +96,18 @@ std::optional<ValueId> overwritten_version(const Compute& c, const std::set<Valu
 
 }  // namespace
 
+void normalise_accumulation(const Program& program, Compute& c, ValueId old) {
+  if (c.combine || !c.reduce.empty()) return;
+  const Expr element = written_element(program, c, old);
+  auto found = accumulation_in(c.bodies[0], element);
+  if (!found || reads(found->value, old) || (found->guard && reads(found->guard, old))) return;
+  if (c.left.empty() && !c.base && program.type(old).rank() > 0) c.left = std::get<Read>(element->op).subscripts;
+  c.base = old;
+  c.combine = found->monoid;
+  c.bodies[0] = found->value;
+  c.guard = conjunction_of(c.guard, found->guard);
+}
+
 void normalise_accumulations(const Program& program, LoopBody& body) {
   for (const LoopBody::Carried& k : body.carried) {
     std::set<ValueId> versions{k.argument};
@@ -111,17 +123,7 @@ void normalise_accumulations(const Program& program, LoopBody& body) {
       }
       if (!old || !versions.contains(*old)) continue;
       versions.insert(result);
-      if (c.combine || !c.reduce.empty()) continue;
-      const Expr element = written_element(program, c, *old);
-      auto found = accumulation_in(c.bodies[0], element);
-      if (!found || reads(found->value, *old) || (found->guard && reads(found->guard, *old))) continue;
-      if (c.left.empty() && !c.base && program.type(result).rank() > 0) {
-        c.left = std::get<Read>(element->op).subscripts;
-      }
-      c.base = *old;
-      c.combine = found->monoid;
-      c.bodies[0] = found->value;
-      c.guard = conjunction_of(c.guard, found->guard);
+      normalise_accumulation(program, c, *old);
     }
   }
 }

@@ -30,6 +30,8 @@ struct LoopDependences {
   std::map<ir::ValueId, std::size_t> version_of;  ///< argument or update -> index in LoopBody::carried
 };
 
+/// Rewrites an update of `old` spelled `x = x + value` into the form `element combine= value`; other Computes stay.
+void normalise_accumulation(const ir::Program& program, ir::Compute& c, ir::ValueId old);
 /// Rewrites updates of the body spelled `x = x + value` into the form `element combine= value`.
 void normalise_accumulations(const ir::Program& program, LoopBody& body);
 

@@ -5,6 +5,7 @@
 #include "ir/analysis/combined.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::passes {
@@ -64,6 +65,7 @@ class Vectoriser {
     if (program_.type(v).rank() == 0) {
       accumulate_scalar(node);
     } else if (written_per_iteration(c) || !c.combine || !can_reduce(c)) {
+      store_identity(node, c, program_.type(v));
       prepend_out(c);
       nodes_.push_back(std::move(node));
     } else {
@@ -223,8 +225,10 @@ class Vectoriser {
   bool make_labels_rectangular(const Node& node, Compute& c) {
     move_windows(c);
     Expr guard;
+    Expr outer;  // the part on out labels
     std::int32_t number = 0;
     for (auto* list : {&c.out, &c.reduce}) {
+      if (list == &c.reduce) outer = guard;
       for (Label& l : *list) {
         const Expr here = index_ref(number++);
         if (mentions(l.begin, body_.index)) {
@@ -240,8 +244,28 @@ class Vectoriser {
     if (guard && c.left.empty() && c.reduce.empty()) {
       return refuse(node.range, "a tensor of its body changes its shape from iteration to iteration");
     }
+    // An empty reduction has a value, but a point of out labels without points of reduce labels is not stored.
+    const bool selects = c.guard && mentions_labels(c.guard, c.out.size());
+    empty_.reset();
+    if (guard.id() != outer.id() && !c.left.empty() && !c.combine && !selects) empty_ = conjunction_of(outer, c.guard);
     c.guard = conjunction_of(guard, c.guard);
     return true;
+  }
+
+  /// Stores the identity where the statement's reduction may be empty, under the guard `empty_`.
+  void store_identity(const Node& node, Compute& c, const Type& type) {
+    if (!empty_) return;
+    Node first = node;
+    Compute f = c;
+    f.bodies[0] = identity_of(*c.monoid, type.scalar);
+    f.reduce.clear();
+    f.monoid.reset();
+    f.guard = *empty_;
+    prepend_out(f);
+    first.results = {program_.new_value(type, program_.info(node.results[0]).name, node.range)};
+    first.op = std::move(f);
+    c.base = first.results[0];
+    nodes_.push_back(std::move(first));
   }
 
   static std::string non_linear(const Label& l) {
@@ -308,6 +332,7 @@ class Vectoriser {
     const Type expanded = expanded_type(node.range, type);
     if (c.base && !expand_base(node, c, expanded)) return false;
     if (!c.left.empty()) c.left.insert(c.left.begin(), read(Scalar::kI64, iteration_, {}));
+    store_identity(node, c, expanded);
     prepend_out(c);
     const ValueId wide = program_.new_value(expanded, program_.info(v).name, program_.info(v).range);
     node.results = {wide};
@@ -326,11 +351,12 @@ class Vectoriser {
     return expanded;
   }
 
-  /// The number of iterations, clamped at 0. Loops over 0..n for a dimension or constant n need no clamp.
+  /// The number of iterations, clamped at 0. Loops over 0..n for a dimension, a constant or a checked size n need no
+  /// clamp.
   Extent iterations_at_least_zero(const SourceRange& range) {
     const Extent count = iteration_count();
     if (const auto c = count.constant()) return Extent(std::max<std::int64_t>(*c, 0));
-    if (const auto v = count.as_value(); v && is_dimension(*v)) return count;
+    if (const auto v = count.as_value(); v && (is_dimension(*v) || is_checked_size(count))) return count;
     Compute clamp;
     clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of_polynomial(count), constant_i64(0)));
     const ValueId clamped = program_.new_value({Scalar::kI64, {}, {}}, "", range);
@@ -342,6 +368,17 @@ class Vectoriser {
     return std::ranges::any_of(program_.body.nodes, [&](const Node& n) {
       return std::holds_alternative<Dimension>(n.op) && n.results[0] == v;
     });
+  }
+
+  /// True if the program checks that the size is not negative, before its first loop, branch or effect.
+  [[nodiscard]] bool is_checked_size(const Extent& size) const {
+    for (const Node& n : program_.body.nodes) {
+      const auto* check = std::get_if<Check>(&n.op);
+      const bool sizes = check != nullptr && check->relation == Check::Relation::kAtMost && !check->guard;
+      if (sizes && check->left == Extent(0) && check->right == size) return true;
+      if (check == nullptr && (is_effect(n) || !regions_in(n).empty())) return false;
+    }
+    return false;
   }
 
   /// Replicates the base once per iteration.
@@ -370,10 +407,11 @@ class Vectoriser {
   const LoopDependences& dependences_;
   ValueMap& renames_;
   Refusal& refusal_;
-  std::set<ValueId> inside_;  ///< defined by the statements
-  ValueId iteration_;         ///< placeholder for the iteration number until the label's number is known
-  ValueMap arguments_;        ///< carried argument -> initial value
-  ValueMap expanded_;         ///< per-iteration value -> tensor over all iterations
+  std::set<ValueId> inside_;   ///< defined by the statements
+  ValueId iteration_;          ///< placeholder for the iteration number until the label's number is known
+  ValueMap arguments_;         ///< carried argument -> initial value
+  ValueMap expanded_;          ///< per-iteration value -> tensor over all iterations
+  std::optional<Expr> empty_;  ///< where the current statement's reduction has a value, if it may be empty
   std::vector<Node> nodes_;
 };
 

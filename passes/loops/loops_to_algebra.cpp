@@ -25,6 +25,7 @@
 #include "passes/loops/loop_dependences.h"
 #include "passes/loops/loop_forms.h"
 #include "passes/loops/loop_vectorise.h"
+#include "passes/loops/nodes_to_algebra.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -84,10 +85,10 @@ bool runs_element_by_element(const Program& program, const Region& region) {
 
 class LoopConverter {
  public:
-  LoopConverter(const Program& source, PassContext& context)
+  LoopConverter(const Program& source, PassContext& context, std::vector<int> counts)
       : program_(source),
         context_(context),
-        use_counts_(use_counts(source)),
+        use_counts_(std::move(counts)),
         sizes_(source, [this](const Extent& e) { return scalars_.resolved(e); }) {}
 
   Program run() {
@@ -97,6 +98,17 @@ class LoopConverter {
     rename_everywhere(program_, renames_);
     return std::move(program_);
   }
+
+  /// Converts nodes that are not yet part of the program.
+  std::vector<Node> run(std::vector<Node> nodes, const KnownScalars& scalars) {
+    scalars_ = scalars;
+    Region region{{}, std::move(nodes), {}};
+    convert(region);
+    rename_operands(region, renames_);
+    rename_everywhere(program_, renames_);
+    return std::move(region.nodes);
+  }
+  [[nodiscard]] std::vector<ValueInfo> values() && { return std::move(program_.values); }
 
  private:
   void convert(Region& region) {
@@ -195,6 +207,18 @@ class LoopConverter {
 
 }  // namespace
 
-Program loops_to_algebra(const Program& program, PassContext& context) { return LoopConverter(program, context).run(); }
+Program loops_to_algebra(const Program& program, PassContext& context) {
+  return LoopConverter(program, context, use_counts(program)).run();
+}
+
+std::vector<Node> nodes_to_algebra(Program& program, std::vector<Node> nodes, const KnownScalars& scalars,
+                                   const std::vector<int>& counts, PassOptions options) {
+  options.task_forms = false;
+  PassContext silent(options);
+  LoopConverter converter(program, silent, counts);
+  std::vector<Node> result = converter.run(std::move(nodes), scalars);
+  program.values = std::move(converter).values();
+  return result;
+}
 
 }  // namespace tdsl::passes

@@ -10,7 +10,7 @@ namespace tdsl::rt::checkpoint {
 
 namespace {
 
-constexpr std::string_view kFormat = "tdsl-checkpoint ", kVersion = "6";
+constexpr std::string_view kFormat = "tdsl-checkpoint ", kVersion = "7";
 
 std::uint64_t sum_of(std::string_view text) { return checksum(std::as_bytes(std::span(text))); }
 

@@ -153,7 +153,10 @@ void name_parts(Text& text, Tensor& tensor) {
   text.number(d.storage.values).real(d.stored.lo).real(d.stored.expected).real(d.stored.hi);
   plan::RowCounts counts = d.rows == nullptr ? plan::RowCounts{-1, {}} : *d.rows;
   text.number(counts.rows);
-  if (counts.rows >= 0) numbers(text, counts.before);
+  if (counts.rows >= 0) {
+    numbers(text, counts.before);
+    text.number(counts.fullest_column);
+  }
   text.line();
   if constexpr (kReads) {
     d.uncut.assign(uncut.begin(), uncut.end());

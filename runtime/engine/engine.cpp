@@ -52,6 +52,7 @@ void Engine::use_disk(Disk& disk, plan::Index serve_reserve) {
     s.context.options.serve_reserve = serve_reserve;
     s.polls.includes_disk = disk.must_be_asked();
     if (s.context.options.trace != nullptr) s.tracer.compare_clocks();
+    s.ready.start_workers();  // the disk's threads make tasks ready while the program's thread runs one
   }
   disk.tell([&s](int thread) { s.on_disk_completion(thread); });
 }
@@ -61,34 +62,29 @@ void Engine::run(const std::function<void()>& program) {
   s.workers.program_works = true;
   if (s.context.options.disk != nullptr) use_disk(*s.context.options.disk, s.context.options.serve_reserve);
   s.watching.begin();
-#pragma omp parallel num_threads(s.context.options.threads)
+#pragma omp parallel num_threads(1)
   {
-    const int thread = omp_get_thread_num();
-    const TraceScope scope(s.context.options.trace != nullptr ? &s.context.options.trace->buffer(thread) : nullptr);
-    if (thread != 0) {
-      s.work();
-    } else {
-      try {
-        program();
-      } catch (const RunStopped&) {
-        // The failure is already recorded.
-      } catch (...) { s.failure.fail(std::current_exception()); }
-      if (s.failure.failed()) s.settle();
-      const Lock lock(s.context.mutex);
-      s.workers.stopping = true;
-      s.ready.wake_all();
-    }
+    if (s.context.options.threads > 1) omp_set_num_threads(1);  // kernels of this thread open no teams either
+    const TraceScope scope(s.context.options.trace != nullptr ? &s.context.options.trace->buffer(0) : nullptr);
+    try {
+      s.begin_workers();
+      program();
+    } catch (const RunStopped&) {
+      // The failure is already recorded.
+    } catch (...) { s.failure.fail(std::current_exception()); }
+    if (s.failure.failed()) s.settle();
   }
+  s.end_workers();
   if (s.context.options.disk != nullptr) {
     s.context.options.disk->stop();
     s.context.options.disk->tell(nullptr);
   }
-  if (s.failure.failed()) {
+  {
     const Lock lock(s.context.mutex);
-    s.failure.end();
+    if (s.failure.failed()) s.failure.end();
+    s.workers.stopping = false;
+    s.profile.front.settle(s.context.now());
   }
-  s.workers.stopping = false;
-  s.profile.front.settle(s.context.now());
   if (const auto& verdict = s.failure.verdict()) throw RunError(verdict->text, verdict->code);
 }
 
@@ -100,8 +96,11 @@ bool Engine::failed_alike() const {
 
 void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
                     const std::vector<plan::TensorId>& last_names, Lend lend) {
-  state_->submit(std::move(op), std::move(kernel), last_names, std::move(lend));
-  state_->poll();
+  State& s = *state_;
+  s.submit(std::move(op), std::move(kernel), last_names, std::move(lend));
+  if (!s.poll()) return;
+  const Lock lock(s.context.mutex);
+  s.ready.offer(false);
 }
 
 void Engine::release(plan::TensorId tensor) {

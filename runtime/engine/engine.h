@@ -15,6 +15,7 @@
 #include "runtime/engine/trace.h"
 #include "runtime/engine/watch/status.h"
 #include "runtime/kernels/task.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/steps/steps.h"
 
@@ -48,6 +49,8 @@ struct EngineOptions {
   std::string memory_source;      ///< origin of the limit, for messages; empty: --memory
   Disk* disk = nullptr;           ///< not owned, must outlive the engine; null: memory is the only home of blocks
   plan::Index serve_reserve = 0;  ///< part of memory_bytes kept free for peers' requests of blocks on disk
+  double grain = 0;               ///< least seconds of ready work for which another thread is woken; 0: any ready task
+  plan::Machine machine;          ///< predicts tasks of sites that have not run yet
   bool oversubscribed = false;    ///< cores are oversubscribed: nap while idle
   plan::Index small_box =
       plan::Index{8} << 10;              ///< boxes smaller than this, in bytes, share messages; the same on all ranks

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/engine/delays.h"
@@ -17,6 +19,7 @@
 #include "runtime/engine/tasks/operations.h"
 #include "runtime/engine/tasks/ready_queue.h"
 #include "runtime/engine/tasks/tasks.h"
+#include "runtime/engine/team.h"
 #include "runtime/engine/watch/watching.h"
 
 // The parts of an engine and the threads that drive them. One lock (Context::mutex) protects all parts; kernels, copies
@@ -34,6 +37,7 @@ struct Workers {
   double asked_to_stop = 0;                               ///< when EngineOptions::stop was called last
   bool stopping = false;                                  ///< the program has returned
   std::atomic<const char*> waits_for{"the other ranks"};  ///< reason for idleness
+  std::optional<Team> team;                               ///< the workers, once they have started (Note [Workers])
 };
 
 /// Accessed without the lock.
@@ -81,7 +85,13 @@ struct Engine::State {
   template <class Done>
   void work_until(Done done);
   void work();
-  void idle(Lock& lock);
+  /// `done`: the condition of the program's thread; null: a worker is idle.
+  void idle(Lock& lock, const std::function<bool()>* done);
+  /// True if an idle thread polls.
+  [[nodiscard]] bool must_poll() const { return !context.single() || polls.includes_disk; }
+  void begin_workers();
+  void start_workers();
+  void end_workers();
   void ask_to_stop(Lock& lock);
 
   [[nodiscard]] RankStatus status();
@@ -89,7 +99,7 @@ struct Engine::State {
 
   Context context;
   Delays delays;
-  ReadyQueue ready;
+  ReadyQueue ready{context};
   Tracer tracer{context};
   SiteCounts profile;
   Outbox outbox{context};
@@ -107,6 +117,7 @@ struct Engine::State {
   Tasks tasks{context, footprint, ready, operations, answers, disk};
   KernelCalls calls{context, footprint, profile,
                     [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }};
+  std::vector<std::unique_ptr<Call>> spare_calls;  ///< empty; their lists keep memory for later tasks
   Exchanges exchanges{context, outbox};
   Notices notices{context, outbox};
   Boundaries boundaries{context.me, context.world.size()};
@@ -115,12 +126,15 @@ struct Engine::State {
   Polls polls;
 };
 
+/// Runs tasks until `done()`, which is asked under the lock, by any thread, and again after it was true.
 template <class Done>
 void Engine::State::work_until(Done done) {
+  const std::function<bool()> over = [&done] { return done(); };
   try {
     Lock lock(context.mutex);
     IdleTime waiting(context, profile, tracer);
     workers.program_works = false;
+    bool idled = false;
     while (!done() && !failure.failed()) {
       if (context.options.stop) ask_to_stop(lock);
       if (TaskRun* task = ready.pop()) {
@@ -129,9 +143,12 @@ void Engine::State::work_until(Done done) {
         run_task(lock, *task);
       } else {
         waiting.begin();
-        idle(lock);
+        idled = true;
+        idle(lock, &over);
       }
     }
+    if (!failure.failed()) ready.offer(false);
+    if (idled && must_poll() && !workers.polling) ready.wake_worker();  // this thread has polled for a sleeping one
     workers.program_works = true;
   } catch (...) {
     // Unlike an exception of the program itself, a task's failure occurs on this rank only: the other ranks must be

@@ -7,6 +7,7 @@
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/messages/wire.h"
 #include "runtime/kernels/copy.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::rt {
 
@@ -102,6 +103,8 @@ void Engine::State::poll_in_kernel() noexcept {
     const Lock lock(context.mutex);
     ++profile.silence.polls;
     profile.note_silence(time - before);
+    ready.offer(false);
+    ready.offer_any();
   } catch (...) { failure.fail(std::current_exception()); }
 }
 
@@ -111,6 +114,8 @@ void Engine::State::on_disk_completion(int thread) noexcept {
   try {
     take_disk();
     poll();
+    const Lock lock(context.mutex);
+    ready.offer_any();
   } catch (...) { failure.fail(std::current_exception()); }
 }
 
@@ -124,8 +129,10 @@ bool Engine::State::take_disk() {
     if (thread_trace != nullptr) tracer.transfer(transfer, completion);
     if (!completion.error.empty()) {
       const bool in_file = transfer.tensor->read_file != nullptr;
-      throw RunError("`" + transfer.tensor->placed.desc.name + "`, " +
-                     (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + completion.error);
+      throw RunError(with_id("`" + transfer.tensor->placed.desc.name + "`, " +
+                                 (in_file ? "which stays in its file: " : "of which blocks are on disk: ") +
+                                 completion.error,
+                             "spill"));
     }
     end_transfer(transfer);
   }
@@ -186,7 +193,11 @@ bool Engine::State::poll_once(Transport& access) {
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
   admit();
-  ready.wake_all();
+  if (failure.failed()) {
+    ready.wake_all();
+  } else {
+    ready.tell_program();  // the caller offers the tasks
+  }
   const std::vector<Notices::Action> due = notices.take_due();
   if (failure.failed() && notices.settled()) failure.end();
   lock.unlock();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -65,13 +66,13 @@ Index rows_at_once(const plan::Op& op, int dim, Index rows, Index points) {
 /// in between.
 void call_kernel(const OperationRun& operation, const TaskArgs& args) {
   const plan::Op& op = operation.op();
-  const int dim = cut_dimension(op);
-  const std::vector<Interval> whole(args.labels.begin(), args.labels.end());
-  const Index points = operation.space.points(whole);
-  if (dim < 0 || points <= kPointsAtOnce || operation.sized_output) {
+  const Index points = operation.space.points(args.labels);
+  const int dim = points <= kPointsAtOnce || operation.sized_output ? -1 : cut_dimension(op);
+  if (dim < 0) {
     operation.kernel(args);
     return;
   }
+  const std::vector<Interval> whole(args.labels.begin(), args.labels.end());
   const auto label = static_cast<std::size_t>(op.out[static_cast<std::size_t>(dim)].label);
   const Index constant = op.out[static_cast<std::size_t>(dim)].constant;
   const Index step = rows_at_once(op, dim, whole[label].size(), points);
@@ -168,7 +169,14 @@ void Engine::State::run_kernels(const TaskRun& task, Call& call) {
 
 void Engine::State::run_task(Lock& lock, TaskRun& task) {
   if (task.inspects != nullptr) return run_inspection(lock, task);
-  Call call;
+  std::unique_ptr<Call> memory;
+  if (spare_calls.empty()) {
+    memory = std::make_unique<Call>();
+  } else {
+    memory = std::move(spare_calls.back());
+    spare_calls.pop_back();
+  }
+  Call& call = *memory;
   calls.prepare(task, call);
   task.running_since = context.now();
   double start = 0, end = 0;
@@ -182,11 +190,14 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   profile.count(task, start, end, !call.runs.empty());
   if (thread_trace != nullptr) tracer.task(task, start, end);
   calls.end_sized(task, call);
+  call.clear();
+  spare_calls.push_back(std::move(memory));  // one per thread at most
   complete(task);
-  if ((context.single() && !polls.includes_disk) || (!ready.empty() && end - polls.last < kPollEvery)) return;
+  if (!must_poll() || (!ready.empty() && end - polls.last < kPollEvery)) return;
   lock.unlock();
   poll();
   lock.lock();
+  ready.offer(true);
 }
 
 void Engine::State::check_block(const TaskRun& task, Index bytes) const {
@@ -206,7 +217,8 @@ void Engine::State::end_task(OperationRun& operation, Index step) {
   admission.end_task(step);
   if (operation.over()) operations.finish(operation);
   admit();
-  ready.wake_all();
+  ready.tell_program();
+  ready.offer(true);
 }
 
 void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
@@ -217,11 +229,12 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   for (TensorInstance* output : operation.outputs) {
     if (output->placed.housing.home == plan::Home::kFile) disk.leave_in_file(*output, operation);
   }
-  profile.add(operation.op());
+  operation.measured = &profile.add(operation.op());
   answers.expect(operation);
   for (const plan::TensorDesc& output : operation.op().outputs) answers.take_early(output.id);
   for (const plan::TensorId id : last_names) context.tensors.drop_name(id);
   admit();
+  ready.offer(false);
 }
 
 void Engine::State::admit() {

@@ -124,6 +124,15 @@ template <class T>
 void multiply(Index m, Index n, Index k, const T* a, Index a_row, Index a_column, const T* b, Index b_row,
               Index b_column, bool add, T* c, Index c_row);
 
+/// Rows of the result computed at once by a product of which only the upper part is needed: narrow products are slower
+/// per operation where BLAS packs its operands (Note [Small products]).
+[[nodiscard]] inline Index upper_block(Index length) {
+  constexpr Index kSmall = 64, kLarge = 256;
+  if (length <= kSmall) return kSmall / 2;
+  if (length < kLarge) return length;
+  return std::max(kLarge / 2, (length / 4 + kSmall - 1) / kSmall * kSmall);
+}
+
 /// Number of partial sums of a line.
 template <class T>
 inline constexpr Index kLanes = std::max<Index>(1, 64 / static_cast<Index>(sizeof(T)));
@@ -189,6 +198,29 @@ void add_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, 
   if (rows.empty() || a.empty() || b.empty()) return;
   detail::multiply(a.size(), b.size(), rows.size(), &x(rows.lo, a.lo), x.stride[1], x.stride[0], &y(rows.lo, b.lo),
                    y.stride[0], y.stride[1], true, &c(a.lo, b.lo), c.stride[0]);
+}
+
+/// The same on and above the diagonal; elements below it are unspecified until `mirror` sets them. A symmetric result
+/// takes half of the operations, or three quarters: blocks of rows end with the matrix.
+template <class T>
+void add_upper_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y,
+                       Interval a, Interval b) {
+  const Index block = detail::upper_block(a.size());
+  for (Index first = a.lo; first < a.hi; first += block)
+    add_product(c, x, rows, y, Interval{first, std::min(a.hi, first + block)}, Interval{first, b.hi});
+}
+/// c(a, b) = c(b, a) for a > b.
+template <class T>
+void mirror(const View<T, 2>& c, Interval a) {
+  constexpr Index kBlock = 16;  // so that columns are read by the cache line
+  for (Index i0 = a.lo; i0 < a.hi; i0 += kBlock) {
+    const Index i1 = std::min(a.hi, i0 + kBlock);
+    for (Index j0 = a.lo; j0 < i1; j0 += kBlock) {
+      for (Index i = i0; i < i1; ++i) {
+        for (Index j = j0; j < std::min(i, j0 + kBlock); ++j) c(i, j) = c(j, i);
+      }
+    }
+  }
 }
 
 /// Sets all elements of the rows to `value`; `lines`: the ranges of the other dimensions.

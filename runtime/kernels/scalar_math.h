@@ -33,11 +33,12 @@ struct Faults {
 
   /// The message of the lowest fault bit that is set.
   [[nodiscard]] const char* message() const {
-    if ((bits & kDivisionByZero) != 0) return "integer division by zero";
-    if ((bits & kCastDoesNotFit) != 0) return "a float does not fit into the integer type it is cast to";
-    if ((bits & kNegativeExponent) != 0) return "an integer is raised to a negative integer power";
-    if ((bits & kBadSubscript) != 0) return "a subscript lies outside its dimension";
-    if ((bits & kWrittenTwice) != 0) return "an element is written twice by `=`";
+    if ((bits & kDivisionByZero) != 0) return "integer division by zero [invalid-number]";
+    if ((bits & kCastDoesNotFit) != 0)
+      return "a float does not fit into the integer type it is cast to [invalid-number]";
+    if ((bits & kNegativeExponent) != 0) return "an integer is raised to a negative integer power [invalid-number]";
+    if ((bits & kBadSubscript) != 0) return "a subscript lies outside its dimension [out-of-bounds]";
+    if ((bits & kWrittenTwice) != 0) return "an element is written twice by `=` [assertion]";
     return "no fault";
   }
 };
@@ -164,7 +165,7 @@ template <Integer T>
 }
 
 /// The image of position `a` in 0 .. n - 1: the nearest element; mirrored at the first and last element; mirrored
-/// between these and their neighbors outside. With n = 0 the image lies outside, too.
+/// between these and their neighbors outside; the remainder. With n = 0 the image lies outside, too.
 template <Integer T>
 [[nodiscard]] constexpr T edge(T a, T n) {
   return a < 0 ? T{0} : a < n ? a : static_cast<T>(n - 1);
@@ -182,6 +183,10 @@ template <Integer T>
   if (n < 1) return T{0};
   const T r = mod(a, static_cast<T>(2 * n));
   return r < n ? r : static_cast<T>(2 * n - 1 - r);
+}
+template <Integer T>
+[[nodiscard]] constexpr T around(T a, T n) {
+  return n < 1 ? T{0} : mod(a, n);
 }
 
 template <Number T>

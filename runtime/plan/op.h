@@ -222,8 +222,8 @@ struct BasicOp {
   /// kContraction, kCombine: the completed block is transformed element by element into the result, using the reads
   /// after `own_reads`.
   bool epilogue = false;
-  bool overwrites =
-      false;  ///< with a base: every point of the labels' box is written, and no replaced element is read there
+  bool overwrites = false;  ///< every point of the labels' box is written, after its own reads; no other element of a
+                            ///< base is read there
   /// An assembly whose entries are the elements of its first operand, each once: a transposition. The result's rows are
   /// the operand's columns, and the reduce label is the operand's rows.
   bool moves = false;

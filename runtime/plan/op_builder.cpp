@@ -174,6 +174,8 @@ std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& 
   if (a == nullptr || b == nullptr || a->rows != b->rows || a->before.size() != b->before.size()) return nullptr;
   RowCounts both = *a;
   for (std::size_t k = 0; k < both.before.size(); ++k) both.before[k] += b->before[k];
+  const bool columns = a->fullest_column > 0 && b->fullest_column > 0;
+  both.fullest_column = columns ? a->fullest_column + b->fullest_column : 0;
   return std::make_shared<const RowCounts>(std::move(both));
 }
 
@@ -224,6 +226,28 @@ double in_fullest_row(const TensorDesc& matrix) {
   return std::min(most, static_cast<double>(counted));
 }
 
+/// The same of a column.
+double in_fullest_column(const TensorDesc& matrix) {
+  const auto most = static_cast<double>(matrix.shape[0]);
+  const bool known = matrix.rows != nullptr && matrix.rows->fullest_column > 0;
+  return known ? std::min(most, static_cast<double>(matrix.rows->fullest_column)) : most;
+}
+
+/// The elements of a matrix whose rows, or columns, have as many as the fullest line of every operand.
+double all_of_lines(const std::vector<Index>& shape, const std::vector<const TensorDesc*>& operands,
+                    double (*in_fullest)(const TensorDesc&)) {
+  double most = 0;
+  for (const TensorDesc* operand : operands)
+    most += static_cast<double>(std::max(shape[0], shape[1])) * in_fullest(*operand);
+  return most;
+}
+
+double all_of(const RowCounts& counts) { return static_cast<double>(counts.before.back()); }
+
+void limit(Estimate& elements, double most) {
+  elements = {0, std::min(elements.expected, most), std::min(elements.hi, most)};
+}
+
 /// The stored elements of a result that consists of parts with elements of these operands at other positions.
 Estimate moved_elements(const std::vector<Index>& shape, const std::vector<const TensorDesc*>& operands, bool once) {
   double all = 1;
@@ -254,22 +278,15 @@ OpBuilder& OpBuilder::stored_selected_from(const std::vector<const TensorDesc*>&
 
 OpBuilder& OpBuilder::stored_rows_selected_from(const std::vector<const TensorDesc*>& operands) {
   Estimate elements = moved_elements(op_.shape, operands, false);
-  double most = 0;
-  for (const TensorDesc* operand : operands)
-    most += static_cast<double>(std::max(op_.shape[0], op_.shape[1])) * in_fullest_row(*operand);
-  elements = {0, std::min(elements.expected, most), std::min(elements.hi, most)};
+  limit(elements, all_of_lines(op_.shape, operands, in_fullest_row));
   return stored(compressed(op_.shape, elements), elements);
 }
 
-namespace {
-
-double all_of(const RowCounts& counts) { return static_cast<double>(counts.before.back()); }
-
-void limit(Estimate& elements, double most) {
-  elements = {0, std::min(elements.expected, most), std::min(elements.hi, most)};
+OpBuilder& OpBuilder::stored_columns_selected_from(const std::vector<const TensorDesc*>& operands) {
+  Estimate elements = moved_elements(op_.shape, operands, false);
+  limit(elements, all_of_lines(op_.shape, operands, in_fullest_column));
+  return stored(compressed(op_.shape, elements), elements);
 }
-
-}  // namespace
 
 OpBuilder& OpBuilder::stored_as_guessed() {
   Estimate elements = guessed_stored(op_.shape);
@@ -338,6 +355,7 @@ OpBuilder& OpBuilder::sparsity(const Sparsity<Index>& sparsity,
   if (sparsity.result == SparseResult::kElementsOf) stored_elements_of(all(sparsity.elements_of));
   if (sparsity.result == SparseResult::kSelectedFrom) stored_selected_from(all(sparsity.elements_of));
   if (sparsity.result == SparseResult::kRowsSelectedFrom) stored_rows_selected_from(all(sparsity.elements_of));
+  if (sparsity.result == SparseResult::kColumnsSelectedFrom) stored_columns_selected_from(all(sparsity.elements_of));
   if (!sparsity.bounds.empty()) sparsity.compresses() ? visits_within(sparsity.bounds) : stored_within(sparsity.bounds);
   if (sparsity.result == SparseResult::kGuessed) stored_as_guessed();
   if (sparsity.result == SparseResult::kAtVisited) stored_at_visited();

@@ -82,6 +82,8 @@ class OpBuilder {
   OpBuilder& stored_selected_from(const std::vector<const TensorDesc*>& operands);
   /// The same if every row, or every column, has elements of one row of each operand: at most as many as the fullest.
   OpBuilder& stored_rows_selected_from(const std::vector<const TensorDesc*>& operands);
+  /// The same with one column of each operand.
+  OpBuilder& stored_columns_selected_from(const std::vector<const TensorDesc*>& operands);
   /// A matrix stored by rows with unknown density: a small share of the visited points is assumed.
   OpBuilder& stored_as_guessed();
   /// A matrix stored by rows with one element per visited point; points are visited within bounds.

@@ -18,8 +18,11 @@ namespace tdsl::plan {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t h, const std::string& text) {
-  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+constexpr std::uint64_t kPrime = 1099511628211ULL;
+
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t h = 1469598103934665603ULL;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * kPrime;
   return h;
 }
 
@@ -35,11 +38,25 @@ Index whole(double bytes) { return bytes < static_cast<double>(kMostVolume) ? st
 
 }  // namespace
 
+/// What follows from an operation and its plan.
+struct Planner::Consequences {
+  std::uint64_t decision = 0;  ///< hash
+  Index largest_step = 0;
+};
+
 /// The decision for one signature.
 struct Planner::Choice {
   Candidate candidate;
+  mutable std::optional<Consequences>
+      consequences;  ///< for dense tensors in memory, which the signature describes fully
   std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() denotes the base
 };
+
+struct Planner::Decisions {
+  std::unordered_map<std::string, std::shared_ptr<const Choice>> by_key;
+};
+
+std::shared_ptr<Planner::Decisions> Planner::no_decisions() { return std::make_shared<Decisions>(); }
 
 void PlanInputs::settle_nodes() {
   if (ranks_per_node >= ranks) machine = machine.within_node();
@@ -75,7 +92,7 @@ Planner::~Planner() = default;
 void Planner::impose(std::unique_ptr<Imposed> plan) {
   TDSL_CHECK(plan->mesh().ranks() == inputs_.ranks, "a plan is for as many ranks");
   imposed_ = std::move(plan);
-  memo_.clear();
+  memo_ = no_decisions();
 }
 
 void Planner::erase(TensorId tensor) {
@@ -197,7 +214,28 @@ Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<Te
   return out;
 }
 
-void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, Planned& out) {
+/// True if equal signatures of the operation mean equal operands: sizes of sized tensors are rounded there, and homes
+/// depend on sites.
+bool Planner::is_fully_described(const Op& op) const {
+  const auto sized = [this](TensorId id) { return tensor(id).desc.sized(); };
+  return inputs_.homes.empty() && std::ranges::none_of(op.outputs, &TensorDesc::sized) &&
+         std::ranges::none_of(op.reads, [&](const Access& access) { return sized(access.tensor); }) &&
+         (op.base < 0 || !sized(op.base));
+}
+
+Planner::Consequences Planner::consequences_of(const PlannedOp& planned) const {
+  const OpPlan& plan = planned.plan;
+  std::string decision = signature(planned.op);
+  append_signature(decision, plan.space);
+  decision += 'k';
+  for (const Tiling& panels : plan.reduce) append_number(decision, panels.tiles());
+  for (Index edge : plan.super_block) append_number(decision, edge);
+  for (const bool kept : plan.kept) append_number(decision, kept ? 1 : 0);
+  if (!inputs_.homes.empty()) append_housing(decision, plan.housing);
+  return {hash_of(decision), whole(plan::largest_step(planned.op, plan, lookup(), inputs_))};
+}
+
+void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, Planned& out, const Choice* choice) {
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(recorded), plan, part});
   const Op& op = planned->op;
   for (int d = 0; d < plan.space.rank(); ++d) {
@@ -211,15 +249,13 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
                               PlacedTensor{output, distribution_of(op, plan, output), planned->plan.housing});
     if (op.op_class != OpClass::kRestore) origins_[output.id] = {op.site, {}};
   }
-  std::string decision = signature(op) + signature_of(plan.space) + 'k';
-  for (const Tiling& panels : plan.reduce) append_number(decision, panels.tiles());
-  for (Index edge : plan.super_block) append_number(decision, edge);
-  for (const bool kept : plan.kept) append_number(decision, kept ? 1 : 0);
-  if (!inputs_.homes.empty()) append_housing(decision, planned->plan.housing);
-  hash_ = mix(hash_, decision);
-  const TensorLookup tensors = lookup();
-  largest_step_ = std::max(largest_step_, whole(plan::largest_step(planned->op, planned->plan, tensors, inputs_)));
+  const bool known = choice != nullptr && choice->consequences && is_fully_described(op);
+  const Consequences follows = known ? *choice->consequences : consequences_of(*planned);
+  if (choice != nullptr && !known && is_fully_described(op)) choice->consequences = follows;
+  hash_ = (hash_ ^ follows.decision) * kPrime;
+  largest_step_ = std::max(largest_step_, follows.largest_step);
   if (!resident_.empty()) {
+    const TensorLookup tensors = lookup();
     const auto step_bytes = [&](Index rank) {
       const Cost cost = cost_of(planned->op, planned->plan, tensors, rank, inputs_.machine, inputs_.threads);
       return received_at_once(planned->op, planned->plan, cost, tensors, rank, inputs_).hi + cost.away_bytes +
@@ -330,8 +366,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
     append_number(key, resident.rank());
     append_number(key, static_cast<Index>(resident.live()));
   }
-  const auto known = memo_.find(key);
-  if (known != memo_.end()) return known->second;
+  const auto known = memo_->by_key.find(key);
+  if (known != memo_->by_key.end()) return known->second;
 
   auto choice = std::make_shared<Choice>();
   std::optional<Candidate> planned = decided(op, may_split, frees_base);
@@ -352,8 +388,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   if (!moves_blocks(c.op, c.plan, tensors))
     fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
   // A loop whose subscripts change per iteration needs a new decision each time: these are recomputed rather than kept.
-  if (memo_.size() >= kDecisionsKept) memo_.clear();
-  memo_.emplace(key, choice);
+  if (memo_->by_key.size() >= kDecisionsKept) memo_->by_key.clear();
+  memo_->by_key.emplace(key, choice);
   return choice;
 }
 
@@ -371,9 +407,9 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
     place_source(position < op.reads.size() ? op.reads[position].tensor : op.base, where, out);
   }
   if (!choice->candidate.partial) {
-    const Op made = op;
-    emit(std::move(op), choice->candidate.plan, 0, dead, out);
-    keep_copy(made, out);
+    emit(std::move(op), choice->candidate.plan, 0, dead, out, choice.get());
+    const std::shared_ptr<const PlannedOp> made = out.back();
+    keep_copy(made->op, out);
     return;
   }
   // The chosen operation, applied to this occurrence's operands.
@@ -397,10 +433,10 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
            std::ranges::any_of(after, [id](const Access& access) { return access.tensor == id; });
   };
   for (const TensorId id : dead) (waits(id) ? rest_dead : operands).push_back(id);
-  emit(std::move(partial), choice->candidate.plan, 0, operands, out);
+  emit(std::move(partial), choice->candidate.plan, 0, operands, out, choice.get());
   const std::shared_ptr<const Choice> rest = choose(combination, false, rest_dead);
   for (const auto& [position, where] : rest->leaves) place_source(combination.reads[position].tensor, where, out);
-  emit(std::move(combination), rest->candidate.plan, 1, rest_dead, out);
+  emit(std::move(combination), rest->candidate.plan, 1, rest_dead, out, rest.get());
   keep_copy(op, out);
 }
 

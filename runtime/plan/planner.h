@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/cost/last_uses.h"
@@ -71,6 +72,13 @@ class Planner {
   Planner& operator=(Planner&&) noexcept;
   ~Planner();
 
+  /// Decisions by everything they depend on except inputs and the imposed plan.
+  struct Decisions;
+  [[nodiscard]] static std::shared_ptr<Decisions> no_decisions();
+  /// Uses and extends decisions of planners with equal inputs and an equal imposed plan. After impose() and
+  /// limit_memory().
+  void share(std::shared_ptr<Decisions> decisions) { memo_ = std::move(decisions); }
+
   /// Imposes a plan from now on. Sites without a decision, and operations that cannot follow theirs, are planned
   /// individually.
   void impose(std::unique_ptr<Imposed> plan);
@@ -112,6 +120,7 @@ class Planner {
 
  private:
   struct Choice;
+  struct Consequences;
   using Planned = std::vector<std::shared_ptr<const PlannedOp>>;
 
   using Dead = std::vector<TensorId>;  ///< tensors whose last use is this operation
@@ -120,7 +129,10 @@ class Planner {
   [[nodiscard]] std::optional<Op> forget_source(TensorId tensor);
   void plan_op(Op op, const Dead& dead, Planned& out);
   [[nodiscard]] std::shared_ptr<const Choice> choose(const Op& op, bool may_split, const Dead& dead);
-  void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out);
+  /// `choice`: the decision that `plan` belongs to; null: none.
+  void emit(Op op, const OpPlan& plan, int part, const Dead& dead, Planned& out, const Choice* choice = nullptr);
+  [[nodiscard]] Consequences consequences_of(const PlannedOp& planned) const;
+  [[nodiscard]] bool is_fully_described(const Op& op) const;
   [[nodiscard]] std::vector<TensorId> wanted_whole(const Op& op, const Dead& dead) const;
   void place_source(TensorId tensor, const Distribution& where, Planned& out);
   void keep_copy(const Op& made, Planned& out);
@@ -172,8 +184,7 @@ class Planner {
   std::unordered_map<int, Index> executions_;           ///< by site, while a plan is imposed
   std::unordered_map<TensorId, Index> execution_made_;  ///< number of the execution that makes a tensor, if not 0
   std::unordered_map<TensorId, Copy> copies_;           ///< kept copies, by original
-  /// Decisions keyed by everything they depend on, so that later loop iterations reuse them.
-  std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
+  std::shared_ptr<Decisions> memo_ = no_decisions();    ///< later iterations of loops reuse them
 };
 
 }  // namespace tdsl::plan

@@ -1,6 +1,7 @@
 // Sources, which are placed for their first use, and the copies that an imposed plan keeps.
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "runtime/plan/cost/cost_model.h"
@@ -43,9 +44,9 @@ void Planner::place_source(TensorId tensor, const Distribution& where, Planned& 
     });
     fit_moves(source, plan, lookup(), static_cast<double>(inputs_.memory) - live, inputs_);
   }
-  const Op made = source;
   emit(std::move(source), plan, 0, {}, out);
-  keep_copy(made, out);
+  const std::shared_ptr<const PlannedOp> made = out.back();
+  keep_copy(made->op, out);
 }
 
 /// Creates the copy that the plan keeps of a tensor that was just placed.

@@ -1,7 +1,9 @@
 #include "runtime/plan/signature.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 
@@ -27,6 +29,8 @@ void append_stored(std::string& text, const TensorDesc& tensor) {
   for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) append_power(text, x);
 }
 
+constexpr std::size_t kTypicalText = 512;
+
 /// Texts of operands; a repeated tensor refers to its first occurrence.
 class OperandTexts {
  public:
@@ -40,7 +44,7 @@ class OperandTexts {
     if (const PlacedTensor* placed = operands_.placed(id)) {
       append_number(text, placed->desc.element.bytes);
       append_stored(text, placed->desc);
-      text += signature_of(placed->distribution);
+      append_signature(text, placed->distribution);
     } else if (const Op* source = operands_.waiting(id)) {
       text += 'w';
       append_number(text, source->outputs.front().element.bytes);
@@ -59,7 +63,9 @@ class OperandTexts {
 class SignatureText : public OpText<SignatureText> {
  public:
   SignatureText(const Op& op, const KnownOperands& operands, bool estimated)
-      : op_(op), operands_(operands), estimated_(estimated) {}
+      : op_(op), operands_(operands), estimated_(estimated) {
+    text_.reserve(kTypicalText);
+  }
 
   void estimate(const char*, double x) {
     if (estimated_) return append_power(text_, x);
@@ -85,7 +91,9 @@ class SignatureText : public OpText<SignatureText> {
 }  // namespace
 
 void append_number(std::string& text, Index x) {
-  text += std::to_string(x);
+  std::array<char, 24> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr;
+  text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
   text += ',';
 }
 
@@ -100,8 +108,7 @@ void append_storage(std::string& text, const TensorDesc& tensor) {
     append_number(text, Estimate::whole(x));
 }
 
-std::string signature_of(const Distribution& distribution) {
-  std::string text;
+void append_signature(std::string& text, const Distribution& distribution) {
   append_number(text, distribution.home());
   for (int k = 0; k < distribution.rank(); ++k) {
     const Tiling& tiling = distribution.tiling(k);
@@ -133,7 +140,6 @@ std::string signature_of(const Distribution& distribution) {
     text += 'c';
     for (const Index x : {columns->count, Index{columns->row_dim}, Index{columns->column_dim}}) append_number(text, x);
   }
-  return text;
 }
 
 std::string signature_of(const Op& op, const KnownOperands& operands) {

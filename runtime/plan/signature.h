@@ -52,7 +52,7 @@ class OpText : public FieldVisitor<Derived> {
   std::string text_;
 };
 
-[[nodiscard]] std::string signature_of(const Distribution& distribution);
+void append_signature(std::string& text, const Distribution& distribution);
 [[nodiscard]] std::string signature_of(const Op& op, const KnownOperands& operands);
 
 /// The storage and number of elements of a sized tensor; nothing for dense ones.

@@ -30,15 +30,16 @@ using PointBound = BasicPointBound<Index>;
 [[nodiscard]] RowCounts points_within(Index rows, Index columns, const std::vector<PointBound>& bounds);
 
 enum class SparseResult : std::uint8_t {
-  kDense,             ///< not compressed
-  kLikeVisited,       ///< compressed, with a subset of the coordinates of the first visited operands
-  kOfPoints,          ///< compressed, with a subset of the coordinates of the visited points
-  kElementsOf,        ///< compressed, with the elements of other tensors at other positions, each at most once
-  kSelectedFrom,      ///< the same, each any number of times
-  kRowsSelectedFrom,  ///< the same, every row, or every column, with those of one row of another tensor
-  kGuessed,           ///< compressed from all points, with unknown density
-  kAtVisited,         ///< compressed, with an element at every visited point
-  kAssembled,         ///< compressed, with an entry for every point at its computed position
+  kDense,                ///< not compressed
+  kLikeVisited,          ///< compressed, with a subset of the coordinates of the first visited operands
+  kOfPoints,             ///< compressed, with a subset of the coordinates of the visited points
+  kElementsOf,           ///< compressed, with the elements of other tensors at other positions, each at most once
+  kSelectedFrom,         ///< the same, each any number of times
+  kRowsSelectedFrom,     ///< the same, every row, or every column, with those of one row of another tensor
+  kColumnsSelectedFrom,  ///< the same, with those of one column
+  kGuessed,              ///< compressed from all points, with unknown density
+  kAtVisited,            ///< compressed, with an element at every visited point
+  kAssembled,            ///< compressed, with an entry for every point at its computed position
 };
 
 /// Sparse iteration over compressed operands, and the storage of the result. OpBuilder derives work and output from it.
@@ -48,7 +49,7 @@ struct Sparsity {
   /// The visited points: at least one tensor of each list stores an element there. Rows of the first tensor are cut.
   std::vector<std::vector<Tensor>> visits;
   SparseResult result = SparseResult::kDense;
-  std::vector<Tensor> elements_of;  ///< kElementsOf, kSelectedFrom, kRowsSelectedFrom: once per part
+  std::vector<Tensor> elements_of;  ///< of other tensors at other positions: once per part
   std::vector<Tensor> within;       ///< compressed tensors whose coordinates contain those of the result
   /// Elements outside the bounds are absent. A result that is compressed from all points is computed only within them.
   std::vector<BasicPointBound<Number>> bounds;

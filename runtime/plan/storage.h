@@ -69,6 +69,7 @@ struct RowCounts {
 
   Index rows = 0;
   std::vector<Index> before;  ///< elements before bin b; the extra last entry is the total
+  Index fullest_column = 0;   ///< no column has more elements; 0: unknown
 
   [[nodiscard]] static Index bins_of(Index rows) { return std::min(rows, kMostBins); }
   [[nodiscard]] Index bins() const { return static_cast<Index>(before.size()) - 1; }

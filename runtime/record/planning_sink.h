@@ -17,6 +17,7 @@ class PlanningSink : public Sink {
   explicit PlanningSink(plan::PlanInputs inputs) : planner_(std::move(inputs)) {}
   /// Imposes a plan's layouts from now on.
   void impose(std::unique_ptr<plan::Imposed> plan) { planner_.impose(std::move(plan)); }
+  void share(std::shared_ptr<plan::Planner::Decisions> decisions) { planner_.share(std::move(decisions)); }
 
   /// Call before anything is recorded.
   void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) {

@@ -1,9 +1,14 @@
 #include "runtime/record/start.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include "runtime/plan/region/plan_price.h"
 
 namespace tdsl::record {
 
@@ -72,15 +77,64 @@ class FormChoice {
     for (const auto& [key, flops] : sums) places_[key.first].flops[static_cast<std::size_t>(key.second)] = flops;
   }
 
-  /// Whether a plan of the region fits, and its predicted time: estimated by a search on one mesh, because there are
-  /// many forms.
-  [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) {
+  /// Whether a plan of a region fits, and its predicted time.
+  struct Price {
+    bool fits = true;
+    double seconds = 0;
+    std::shared_ptr<const plan::PlanValue> plan;  ///< null: operations are planned individually
+    std::optional<plan::PlanPrice> parts;         ///< computed when a comparison needs it
+  };
+
+  /// Estimated by a search on one mesh, because there are many forms.
+  [[nodiscard]] Price price(const plan::Region& region) {
     if (inputs_.ranks > 1) {
-      const plan::FoundPlan found =
-          plan::search(region, inputs_, {.copies = false, .most_meshes = 1, .tables = &tables_});
-      if (!found.plan.at.empty()) return {found.fits, found.seconds};
+      plan::FoundPlan found = plan::search(region, inputs_, {.copies = false, .most_meshes = 1, .tables = &tables_});
+      if (!found.plan.at.empty())
+        return {found.fits, found.seconds, std::make_shared<const plan::PlanValue>(std::move(found.plan)), {}};
     }
-    return {true, plan::price_of(region, inputs_, nullptr).seconds};
+    plan::PlanPrice parts = plan::price_of(region, inputs_, nullptr);
+    const double seconds = parts.seconds;
+    return {true, seconds, nullptr, std::move(parts)};
+  }
+
+  [[nodiscard]] const plan::PlanPrice& parts_of(const plan::Region& region, Price& price) const {
+    if (!price.parts) price.parts = plan::price_of(region, inputs_, price.plan);
+    return *price.parts;
+  }
+
+  /// Seconds of the sites that the other program has not: those of a form.
+  [[nodiscard]] static double seconds_apart(const plan::PlanPrice& price, const plan::PlanPrice& other) {
+    double seconds = 0;
+    for (const auto& [site, part] : price.seconds_of_site) {
+      if (!other.seconds_of_site.contains(site)) seconds += part;
+    }
+    return seconds;
+  }
+
+  [[nodiscard]] static double flops_in_products(const plan::Region& region) {
+    double flops = 0;
+    for (const plan::RegionOp& op : region.ops)
+      flops += op.op.op_class == plan::OpClass::kContraction ? op.weight * plan::flops_of(op.op) : 0;
+    return flops;
+  }
+
+  [[nodiscard]] static bool differ(double a, double b, double share) {
+    return std::abs(a - b) > share * std::max(a, b);
+  }
+
+  /// True if the form of this program runs instead of the chosen one.
+  [[nodiscard]] bool replaces(const plan::Region& region, Price& price, const plan::Region& chosen_region,
+                              Price& chosen) const {
+    constexpr double kRounding = 1e-9;
+    if (price.fits != chosen.fits) return price.fits;
+    const bool faster = price.seconds < chosen.seconds * (1 - kRounding);
+    if (differ(price.seconds, chosen.seconds, kFormTie)) return faster;  // so do their forms
+    const plan::PlanPrice &here = parts_of(region, price), &there = parts_of(chosen_region, chosen);
+    if (differ(seconds_apart(here, there), seconds_apart(there, here), kFormTie)) return faster;
+    if (differ(here.bytes_received, there.bytes_received, kRounding)) return here.bytes_received < there.bytes_received;
+    const double products = flops_in_products(region), chosen_products = flops_in_products(chosen_region);
+    if (differ(products, chosen_products, kRounding)) return products > chosen_products;
+    return region.ops.size() < chosen_region.ops.size();
   }
 
   void try_forms(Start& best) {
@@ -88,12 +142,12 @@ class FormChoice {
     for (const auto& [site, place] : places_)
       order.emplace_back(-place.flops[static_cast<std::size_t>(forms_.at[site])], site);
     std::sort(order.begin(), order.end());
-    std::pair<bool, double> least = price(best.region);
+    Price chosen = price(best.region);
     int trials = kFormTrials;
     std::size_t records = kTriedRecords;
     for (const auto& [work, site] : order) {
       const int first = forms_.at[site];
-      best.prices.push_back({site, first, least.first, least.second});
+      best.prices.push_back({site, first, chosen.fits, chosen.seconds});
       for (int form = 0; form < places_[site].forms; ++form) {
         if (form == first) continue;
         if (trials == 0 || records < best.region.ops.size()) return;
@@ -102,11 +156,10 @@ class FormChoice {
         Forms other = forms_;
         other.at[site] = form;
         plan::Region region = survey(program_, other);
-        const std::pair<bool, double> here = price(region);
-        best.prices.push_back({site, form, here.first, here.second});
-        const bool better = here.first != least.first ? here.first : here.second < least.second * (1 - 1e-9);
-        if (!better) continue;
-        least = here;
+        Price here = price(region);
+        best.prices.push_back({site, form, here.fits, here.seconds});
+        if (!replaces(region, here, best.region, chosen)) continue;
+        chosen = std::move(here);
         best.region = std::move(region);
         forms_ = std::move(other);
       }

@@ -13,11 +13,14 @@
 //
 // Otherwise predicted time decides: site by site, those with the most operations first, each alternative form is tried
 // with all others fixed. The program with that form is surveyed and planned by a search on one mesh, without copies,
-// and the form is kept if it is faster. At most kFormTrials are tried, fewer for large programs.
+// and the form is kept if it is faster. At most kFormTrials are tried, fewer for large programs. Predictions for the
+// operations of two forms that differ by less than kFormTie are a tie: the form with fewer received bytes runs, then
+// the one with more flops in large products, then the one with fewer operations.
 
 namespace tdsl::record {
 
 inline constexpr int kFormTrials = 16;
+inline constexpr double kFormTie = 0.05;
 /// Limit on the records surveyed and planned for comparing forms, over all trials.
 inline constexpr std::size_t kTriedRecords = 4096;
 

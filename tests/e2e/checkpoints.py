@@ -208,8 +208,8 @@ def of_another_version(case, folder):
     shutil.copytree(case.folder / folder, case.folder / "other")
     for manifest in (case.folder / "other").glob("ck-*/manifest"):
         content = manifest.read_bytes()
-        require(content.startswith(b"tdsl-checkpoint 6\n"), content[:40])
-        manifest.write_bytes(content.replace(b"tdsl-checkpoint 6\n", b"tdsl-checkpoint 5\nwhatever that has\n"))
+        require(content.startswith(b"tdsl-checkpoint 7\n"), content[:40])
+        manifest.write_bytes(content.replace(b"tdsl-checkpoint 7\n", b"tdsl-checkpoint 5\nwhatever that has\n"))
     for name in (".ck-000099.left", "base-000099"):
         (case.folder / "other" / name).mkdir()
     (case.folder / "other/finished").touch()
@@ -217,7 +217,7 @@ def of_another_version(case, folder):
     before = files()
     for more in ([], ["--checkpoint", "other"]):
         _, errors = case.run(3, "--resume", "other", *more, code=2)
-        require("was written by another version of TDSL: its manifest has format 5, and this program reads format 6" in errors and "warning" not in errors, errors)
+        require("was written by another version of TDSL: its manifest has format 5, and this program reads format 7" in errors and "warning" not in errors, errors)
         require(files() == before, f"{set(before) - set(files())} are gone")
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from typing import NamedTuple
@@ -122,3 +123,13 @@ def end(child):
         except subprocess.TimeoutExpired:
             pass
     child.wait()
+
+
+def measured(command):
+    """A command's exit code, peak resident MiB and CPU seconds."""
+    # A child's peak includes its parent's memory at the fork, and other tests run children too: hence a small
+    # intermediate process.
+    measure = ("import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; "
+               "used = resource.getrusage(resource.RUSAGE_CHILDREN); print(code, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime)")
+    result = subprocess.run([sys.executable, "-c", measure, *map(str, command)], capture_output=True, text=True, check=True)
+    return tuple(map(float, result.stdout.split()))

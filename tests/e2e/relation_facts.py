@@ -1,4 +1,5 @@
 """Facts about plans as tensor relations: derivations by the rules of the paper, and relations as plans."""
+import itertools
 import json
 import re
 from pathlib import Path
@@ -22,6 +23,14 @@ DERIVED = {
     # Data-parallel: both weights are broadcast, both gradients shuffled, 2 s (D H + H L).
     "network": ("tests/e2e/cases/network_step.tdsl -n 5 --set n=10000 --set d=1600 --set h=100000 --set l=10 --place X=i0:5 --place Y=i0:5 --place W1=i0:5 "
                 "--place W2=i0:5", ("; Table 1 on 5 sites", "R2-6", "; the cheapest of ", "; costs 1610000000;", "bcast", "shuf"))}
+# Tables 6 and 9 of the paper: the program, its sizes by column, and for every plan of tests/e2e/relations the floats of the paper's model, with s sites.
+# Printed are 2.9e8, 8.0e10; 7.2e10, 4.8e9; 9.7e8, 1.5e9, 1.9e9, 3.7e9, 1.1e10, 1.8e10, 2.6e10 (gradients charged once) and half of the last row.
+TABLES = (
+    ("tests/e2e/relations/distances.tdsl", 8, [{"n": 1_500_000, "d": 6000}, {"n": 6000, "d": 100_000}],
+     {"horizontal": lambda s, n, d: s * d * d + s * d, "vertical": lambda s, n, d: s * n * d + s * n}),
+    ("tests/e2e/cases/network_step.tdsl", 5, [*({"n": 10_000, "d": 1600, "h": h, "l": 10} for h in (100_000, 150_000, 200_000)),
+                                              *({"n": 1000, "d": 597_540, "h": h, "l": 14_588} for h in (1000, 3000, 5000, 7000))],
+     {"data_parallel": lambda s, n, d, h, l: 2 * s * (d * h + h * l), "model_parallel": lambda s, n, d, h, l: 4 * s * n * h}))
 ARRIVE = re.compile(r"(\d+) elements arrive")
 # A product with B broadcast, on 4 sites: 3 of its 4 quarters arrive at every site.
 BROADCAST = """mesh a:4/1
@@ -52,6 +61,15 @@ class RelationFacts:
                 if found < 0:
                     raise Failed(f"{name}: `{line}` is missing, or in another order:\n{text}")
                 at = found + len(line)
+
+    # The paper's plans, given as relations, cost what its model says.
+    def test_tables_of_the_paper(self):
+        for program, sites, columns, plans in TABLES:
+            for (name, cost), sizes in itertools.product(plans.items(), columns):
+                given = [word for key, size in sizes.items() for word in ("--set", f"{key}={size}")]
+                text = self.shown(program, "-n", str(sites), *given, "--use-plan", f"tests/e2e/relations/{name}.ia", "--costs=papers")
+                if f"TRA: {cost(sites, **sizes)} in total for this plan\n" not in text:
+                    raise Failed(f"{name} at {sizes}: not {cost(sites, **sizes)}:\n{text}")
 
     # Relations that `explain` prints, or that a user writes, run as a plan; the bytes that ranks receive are those of the relations.
     def test_relations_are_plans(self):

@@ -2,8 +2,6 @@
 """The importer on NPBench's programs, which are not part of this repository: `npbench.py FOLDER [NAME...]` translates each with two
 examples of different sizes, compares both with NumPy, and prints a line per program. PASS if at least 45 are verified."""
 import argparse
-import importlib.util
-import json
 import os
 import sys
 import tempfile
@@ -11,11 +9,11 @@ import time
 import types
 from pathlib import Path
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "tools/python"))
+sys.path[:0] = [str(ROOT / "tools/python")]
+sys.path.append(str(ROOT / "tools/bench/peers"))  # last: some of its names are common ones
+from npbench_peer import arguments, described  # noqa: E402
 from tdsl.importer import command, source, translate, verification  # noqa: E402
 from tdsl.importer.errors import TranslationError  # noqa: E402
 
@@ -34,35 +32,25 @@ OWN = {"gramschmidt": ({"M": 41, "N": 29}, {"M": 37, "N": 31}), "lenet": ({"N": 
        "softmax": ({"N": 2, "H": 3, "SM": 17}, {"N": 3, "H": 4, "SM": 19})}
 
 
-def module_of(path, name):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def example(root, name, described, number):
-    sizes, place = dict(described["parameters"]["S"]), 0
+def small_sizes(folder, name, number):
+    """The sizes of one of two examples."""
+    sizes, place = dict(described(folder, name)[0]["parameters"]["S"]), 0
     for parameter, value in sizes.items():
         if isinstance(value, int):
             sizes[parameter] = SIZES[number][place % 8] if value >= 10 else max(2, value // 2 + 1)
             place += 1
-    sizes.update(OWN.get(name, ({}, {}))[number])
-    data = dict(sizes)
-    np.random.seed(1)
-    if described.get("init"):
-        init = described["init"]
-        made = getattr(module_of(f"{root}.py", name + "_init"), init["func_name"])(*(sizes[a] for a in init["input_args"]))
-        data.update(zip(init["output_args"], made if len(init["output_args"]) > 1 else (made,)))
-    return [data[a] for a in described["input_args"]]
+    return sizes | OWN.get(name, ({}, {}))[number]
+
+
+def example(folder, name, number):
+    return list(arguments(folder, name, small_sizes(folder, name, number)).values())
 
 
 def outcome(folder, name, tdslc, keep, literal):
-    described = json.loads((folder / f"bench_info/{name}.json").read_text())["benchmark"]
-    root = folder / "npbench/benchmarks" / described["relative_path"] / described["module_name"]
+    about, root = described(folder, name)
     script = source.Script(f"{root}_numpy.py")
-    function = described["func_name"]
-    given = [translate.bound_arguments(getattr(script.module, function), example(root, name, described, n), {}) for n in range(2)]
+    function = about["func_name"]
+    given = [translate.bound_arguments(getattr(script.module, function), example(folder, name, n), {}) for n in range(2)]
     try:
         translation = translate.Translator(script, function, given, idioms=not literal).translate()
     except TranslationError as error:

@@ -10,7 +10,7 @@ def unknown_name(x): return np.fft.fft(x)  # import-name
 
 def unknown_names(x):
     y = np.unwrap(x)  # import-name
-    z = np.nonzero(x)  # import-name
+    z = np.unique(x)  # import-name
     w = y + 1
     return x.tolist()  # import-name
 
@@ -27,7 +27,7 @@ def unknown_method(x): return x.view(np.int64)  # import-name
 def attribute(x): return x.strides  # import-name
 
 
-def comprehension(x): return sum([v for v in x])  # import-expression
+def comprehension(x): return sum({v for v in x})  # import-expression
 
 
 def lambda_expression(x):
@@ -41,12 +41,12 @@ def dictionary(x):
 
 
 def text(x):
-    s = "a"  # import-expression
+    s = "a" + "b"  # import-expression
     return x
 
 
-def a_list(x):
-    v = [1, 2]  # import-expression
+def a_list(x, n):
+    v = [1, 2] * n  # import-expression
     return x
 
 
@@ -67,21 +67,23 @@ def tries(x):
 
 
 def with_block(x):
-    with np.errstate(all="ignore"):  # import-statement
+    with open("log") as log:  # import-statement
         y = x
     return x
 
 
 def deleted(x):
     y = x
-    del y  # import-statement
+    del y[0]  # import-statement
     return x
 
 
-def raising(a):
-    if a < 0:
-        raise ValueError  # import-statement
-    return a
+def grown_twice(x):
+    out = []
+    for v in x:
+        out.append(v)
+        out.append(-v)  # import-statement
+    return np.array(out)
 
 
 def for_else(x, n):
@@ -101,7 +103,7 @@ def two_variables(x):
 def early_return(x, a):
     for i in range(3):
         if a > i:
-            return x  # import-return
+            return  # import-return
     return x + 1
 
 
@@ -126,13 +128,13 @@ def complex_type(n): return np.zeros(n, dtype=np.complex128)  # import-complex
 def half(n): return np.zeros(n, dtype=np.float16)  # import-type
 
 
-def bits(k): return k & 1  # import-operator
+def bits(k): return k & 6  # import-operator
 
 
 def inverted(k): return ~k  # import-operator
 
 
-def shifted(k): return k << 1  # import-operator
+def places_of_matrix(A): return np.where(A > 0)  # import-shape
 
 
 def contains(a, x):
@@ -230,7 +232,7 @@ def loop_variable(x, n):
     return x
 
 
-def computed_step(x, n): return x[::n]  # import-step
+def computed_step(x): return x[::int(x[0])]  # import-step
 
 
 def backwards(x): return x[4:1:-1]  # import-step
@@ -245,9 +247,9 @@ def selected(x): return x[x > 0]  # import-mask
 def row_mask(A, x): return A[A[:, 0] > 0]  # import-mask
 
 
-def index_store(x, p):
-    x[p] = 1  # import-subscript
-    return x
+def index_store(A, p):
+    A[:, p] = 1  # import-subscript
+    return A
 
 
 def too_many(x): return x[0, 0]  # import-rank
@@ -262,17 +264,17 @@ def attribute_store(x):
 
 
 def part_of_expression(A):
-    A[0][1] = 2  # import-target
+    (A + 1)[0] = 2  # import-target
     return A
 
 
 def unpacking(x):
-    a, b = x  # import-tuple
+    a, b = x[0]  # import-tuple
     return a
 
 
 def star_print(x):
-    print(x[0], end="")  # import-option
+    print(*x)  # import-expression
     return x
 
 
@@ -305,11 +307,11 @@ def helper(x, b): return x + b
 def bits_and_or(k): return (k | 3) + (k ^ 1)  # import-operator
 
 
-def shifted_back(n): return n >> 1  # import-operator
+def part_of_selection(x): return x[x > 0][1]  # import-mask
 
 
 def masked_bits(n):
-    crc = n & 255  # import-operator
+    crc = n & 254  # import-operator
     return n
 
 
@@ -330,11 +332,14 @@ def uneven(x, a):
     return x
 
 
-def nested_generator(x): return sum(v * v for v in x)  # import-expression
+def nested_generator(x): return sum(v * w for v in x for w in x)  # import-expression
 
 
 def appended(x):
-    out = []  # import-expression
+    out = []
+    for v in x:
+        if v > 0:
+            out.append(v)  # import-statement
     return x
 
 

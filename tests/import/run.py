@@ -24,6 +24,7 @@ from tdsl.importer.verification import Different  # noqa: E402
 
 
 _CALLED = ("chosen", "stepped")  # by other functions
+IDS = (ROOT / "docs/import.md").read_text()
 
 
 def arguments(number):
@@ -144,18 +145,33 @@ def same_texts(names):
     return "" if texts[0].stdout == texts[1].stdout else "the texts differ"
 
 
+def unclear(error, script, name):
+    """An error's text, or an empty one: each place of a refusal has a line of the functions, a reason, and an id of the page."""
+    node, helpers = script.functions[name], [script.functions[helper] for helper in generated.HELPERS]
+    for place in error.places:
+        within = any(function.lineno <= place.line <= function.end_lineno for function in (node, *helpers))
+        if not within or not place.reason or f"`{place.id}`" not in IDS:
+            return f"an unclear refusal: {place.line}: {place.reason} [{place.id}]"
+    return "" if error.places else "a refusal without a place"
+
+
 def generated_cases(tdslc, count, seed):
-    """Random programs that the importer translates equal NumPy; those it refuses are counted."""
+    """Random programs that the importer translates equal NumPy; those it refuses are counted, and name a line and a reason."""
     refusals = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-import-test-") as folder:
         path = Path(folder) / "random_programs.py"
         path.write_text(generated.module(seed, count))
         script = source.Script(str(path))
         for name in script.functions:
-            error = equal(script, name, tdslc, [generated.arguments(number) for number in range(2)])
-            if "import-" in error.split("\n")[0]:
+            if name in generated.HELPERS:
+                continue
+            given = [generated.arguments(number) for number in range(2)]
+            try:
+                translate.Translator(script, name, given).translate()
+                error = equal(script, name, tdslc, given)
+            except TranslationError as refusal:
                 refusals += 1
-                error = ""
+                error = unclear(refusal, script, name)
             if error:
                 lines = script.functions[name]
                 error += "\n" + "\n".join(script.lines[lines.lineno - 1:lines.end_lineno])
@@ -167,7 +183,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tdslc", default=str(ROOT / "build/release/bin/tdslc"))
     parser.add_argument("--filter", default="")
-    parser.add_argument("--every", type=int, default=1, help="of single.py every N-th function")
+    parser.add_argument("--every", type=int, default=1, help="of single.py, scripts.py and models.py every N-th function")
     parser.add_argument("--generated", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -189,6 +205,13 @@ def main():
         for name in [name for name in script.functions if name not in _CALLED][::every]:
             if chosen(f"{kind}/{name}"):
                 tell(f"{kind}/{name}", equal(script, name, options.tdslc))
+    for kind in ("scripts", "models"):
+        script = source.Script(str(HERE / f"{kind}.py"))
+        arguments_of = script.module.arguments
+        for name in list(arguments_of(0))[::options.every]:
+            if chosen(f"{kind}/{name}"):
+                made = [translate.bound_arguments(getattr(script.module, name), arguments_of(number)[name], {}) for number in range(2)]
+                tell(f"{kind}/{name}", equal(script, name, options.tdslc, made))
     for name in refusals.functions:
         if chosen(f"refusals/{name}") and name not in ("fill", "change", "helper"):
             tell(f"refusals/{name}", refused(refusals, name))

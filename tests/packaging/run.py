@@ -173,20 +173,40 @@ class Checks:
         make = [ROOT / "tools/packaging/make", "--build", self.build]
         self.command(*make, limit=1800)
         first = self.digests()
-        if len(first) != 6:
+        if len(first) != 7:
             raise Failed(f"packages: {sorted(first)}")
         self.command("sh", "-c", 'sleep 2; umask 077; exec "$@"', "sh", *make, limit=1800)
         if differing := [name for name, digest in self.digests().items() if first.get(name) != digest]:
             raise Failed(f"other bytes the second time: {differing}")
 
     def test_builds(self):
-        """Two builds of one commit in two folders give the same packages."""
-        for name in ("one", "two"):
-            self.command("git", "clone", "-q", "--no-hardlinks", ROOT, self.work / name)
-            self.command(self.work / name / "tools/packaging/make", limit=7200, CCACHE_DISABLE="1")
-        one, two = ({p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (self.work / n / "build/release/packages").iterdir()} for n in ("one", "two"))
-        if one != two or not one:
-            raise Failed(f"differ: {[name for name in one if one[name] != two.get(name)]}")
+        """Two builds of one commit in two folders, a clone and the source archive, give the same packages; `--version` names the commit in both."""
+        self.command("git", "clone", "-q", "--no-hardlinks", ROOT, self.work / "one")
+        self.command(self.work / "one/tools/packaging/make", limit=7200, CCACHE_DISABLE="1")
+        self.command("tar", "-C", self.work, "-xf", self.source_archive(self.work / "one/build/release/packages"))
+        two = next(path for path in self.work.glob("tdsl-*") if path.is_dir())
+        self.command(two / "tools/packaging/make", limit=7200, CCACHE_DISABLE="1")
+        made, again = ({p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (folder / "build/release/packages").iterdir()}
+                       for folder in (self.work / "one", two))
+        if differing := [name for name in again if made.get(name) != again[name]]:
+            raise Failed(f"differ: {differing}")
+        if len(again) != 6:
+            raise Failed(f"packages of the source archive: {sorted(again)}")
+
+    @staticmethod
+    def source_archive(folder):
+        return next(path for path in folder.glob("tdsl-*.tar.xz") if "linux" not in path.name)
+
+    def test_source(self):
+        """The archive holds the files of the commit, and names it."""
+        archive = self.source_archive(self.build / "packages")
+        listed = {line.split("/", 1)[1] for line in self.command("tar", "-tf", archive).stdout.splitlines() if not line.endswith("/")}
+        tracked = set(self.command("git", "-C", ROOT, "ls-tree", "-r", "--name-only", "HEAD").stdout.splitlines())
+        if listed != tracked:
+            raise Failed(f"files: {sorted(listed ^ tracked)[:5]}")
+        commit = self.command("git", "-C", ROOT, "rev-parse", "HEAD").stdout.strip()
+        if commit not in self.command("tar", "-xOf", archive, "--wildcards", "*/tools/packaging/commit.txt").stdout:
+            raise Failed("commit.txt does not name the commit")
 
     def test_lintian(self):
         packages = sorted((self.build / "packages").glob("*.deb"))
@@ -194,7 +214,7 @@ class Checks:
 
     def test_tarball(self):
         """Unpacked anywhere; the precompiled header is not in it."""
-        archive = next((self.build / "packages").glob("*.tar.xz"))
+        archive = next((self.build / "packages").glob("*linux*.tar.xz"))
         folder = self.work / "unpacked"
         folder.mkdir()
         self.command("tar", "-C", folder, "-xf", archive)
@@ -222,7 +242,7 @@ class Checks:
 
 
 USUAL = ["moved", "libraries", "without_clang", "cmake_project", "pkg_config", "recipes"]
-LONG = ["packages", "lintian", "tarball", "builds"]
+LONG = ["packages", "source", "lintian", "tarball", "builds"]
 
 
 def main():

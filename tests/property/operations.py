@@ -270,7 +270,9 @@ class Operations(Expressions):
         if inner.points > MOST_POINTS:
             return None
         total = size_of([Dim("", x.count()) for x in labels])
-        guard = self.expr("bool", (), inner, depth - 2) if self.chance(0.25) else None
+        guard = None
+        if self.chance(0.25):
+            guard = self.interval_guard(context, inner) if self.chance(0.3) else self.expr("bool", (), inner, depth - 2)
         outer_empty, self.may_be_empty = self.may_be_empty, empty or guard is not None
         op, source, limit, rule = self.reduce_op(scalar, total, count == 1, labels[0].high)
         self.may_be_empty = outer_empty
@@ -290,6 +292,13 @@ class Operations(Expressions):
         where = " where {1}" if guard is not None else ""
         interval = rule((body.low, body.high)) if op != "sum" else intervals.of_sum((body.low, body.high), total)
         return ranged(f"{op}[{', '.join(head)}{where}]({{0}})", children, scalar, (), interval)
+
+    def interval_guard(self, outer, inner):
+        """A value of a point between two that are the same for all points of a reduction."""
+        t = self.rng.choice(["f64", "f64", "i64", "f32"])
+        value, low, high = (self.strong(self.expr(t, (), context, 1)) for context in (inner, outer, outer))
+        first, second = self.rng.choice(["<=", "<"]), self.rng.choice(["<=", "<"])
+        return Expr(f"({{1}} {first} {{0}} && {{0}} {second} {{2}})", [value, low, high], "bool", (), 0, 1)
 
     def reduce_label(self, name, context):
         """A label, the text of its range, and whether that may be empty at some points."""

@@ -2,7 +2,6 @@
 """NPBench's programs, which are not part of this repository, under jit: `npbench_jit.py FOLDER [NAME...]` calls each function with two examples of
 different sizes and compares results and changed arrays with NumPy's. PASS if at least 45 are equal."""
 import argparse
-import json
 import os
 import sys
 import time
@@ -14,17 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "tests/import"), str(ROOT / "tools/python")]
 import npbench  # noqa: E402
+from npbench_peer import described, module_of  # noqa: E402
 import tdsl  # noqa: E402
 
 
 def outcome(folder, name):
-    described = json.loads((folder / f"bench_info/{name}.json").read_text())["benchmark"]
-    root = folder / "npbench/benchmarks" / described["relative_path"] / described["module_name"]
-    module = npbench.module_of(f"{root}_numpy.py", name)
-    function = tdsl.jit(getattr(module, described["func_name"]))
+    about, root = described(folder, name)
+    function = tdsl.jit(getattr(module_of(f"{root}_numpy.py"), about["func_name"]))
     worst = 0.0
     for number in range(2):
-        arguments = npbench.example(root, name, described, number)
+        arguments = npbench.example(folder, name, number)
         single = any(getattr(value, "dtype", None) == np.float32 for value in arguments)
         worst = max(worst, function.verify(*arguments, rtol=1e-6 if single else None))
     return f"{worst:.1e}, {sum(map(len, function._variants.values()))} programs"

@@ -7,16 +7,19 @@
 namespace {
 
 std::atomic<std::size_t> largest{0};
+std::atomic<std::size_t> number{0};
 
 }  // namespace
 
 std::size_t tdsl::tests::take_largest_allocation() { return largest.exchange(0); }
+std::size_t tdsl::tests::allocations() { return number.load(); }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
+  number.fetch_add(1, std::memory_order_relaxed);
   std::size_t most = largest.load(std::memory_order_relaxed);
   while (most < bytes && !largest.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {}
   void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);

@@ -27,9 +27,16 @@ if wanted fuzz/mutations; then
     esac
     # Scalar loops are limited to a million iterations: 1.5 s, with sanitizers 27 s and more on a busy machine.
     limit=30
-    [ "$TDSL_TEST_PRESET" = release ] || { count=$((count / 40)) && limit=100; }
+    first=0
+    if [ "$TDSL_TEST_PRESET" != release ]; then
+        count=$((count / 40))
+        limit=100
+    elif [ -n "${TDSL_TEST_TURN:-}" ]; then # commits take turns
+        count=$((count / 2))
+        first=$((TDSL_TEST_TURN % 2 * count))
+    fi
     found="$TDSL_BUILD_DIR/test-logs/mutations-found"
-    "$TDSL_BUILD_DIR/bin/tdsl_mutations" "$TDSL_SOURCE_DIR" "$found" --seed "$seed" --count "$count" --limit "$limit" --jobs "$(nproc)"
+    "$TDSL_BUILD_DIR/bin/tdsl_mutations" "$TDSL_SOURCE_DIR" "$found" --seed "$seed" --first "$first" --count "$count" --limit "$limit" --jobs "$(nproc)"
     result fuzz/mutations $? "cases in $found"
 fi
 if [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" = long ] && wanted fuzz/frontend; then

@@ -77,7 +77,7 @@ class Cluster:
         lines = []
         for line in measured.read_text().splitlines():
             name, _, value = line.partition(" = ")
-            lines.append(f"{name} = {float(value) * share:.9g}" if name in ("flop_rate", "stream_rate") else line)
+            lines.append(f"{name} = {float(value) * share:.9g}" if name in ("flop_rate", "row_product_rate", "loop_rate", "stream_rate") else line)
         file = scratch / f"cluster{self.ranks}.machine"
         file.write_text("\n".join(lines) + "\n")
         return str(file)

@@ -56,14 +56,22 @@ PROGRAMS = [
 ]
 
 
+def arrays(program, sizes):
+    """The operands by name."""
+    rng = np.random.default_rng(1)
+    made = {}
+    for name, shape in program.operands.items():
+        extents = [sizes[letter] for letter in shape]
+        made[name] = rng.integers(0, 2, extents).astype(float) if name == "y" else rng.random(extents) - 0.25
+    return made
+
+
 def write(program, sizes, scratch):
     """The operands' files by name."""
-    rng = np.random.default_rng(1)
     files = {}
-    for name, shape in program.operands.items():
+    for name, array in arrays(program, sizes).items():
         files[name] = str(scratch / f"{name}.npy")
-        extents = [sizes[letter] for letter in shape]
-        np.save(files[name], rng.integers(0, 2, extents).astype(float) if name == "y" else rng.random(extents) - 0.25)
+        np.save(files[name], array)
     return files
 
 

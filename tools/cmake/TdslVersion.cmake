@@ -16,11 +16,20 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# Of the repository itself, not of one around an unpacked archive.
+# Of the repository itself, not of one around an unpacked archive, which names its commit in commit.txt. The length of abbreviations is fixed:
+# git's own depends on the number of objects in a clone.
 set(commit "")
 if(EXISTS ${SOURCE}/.git)
-  execute_process(COMMAND git -C ${SOURCE} describe --tags --always --match v* OUTPUT_VARIABLE commit ERROR_QUIET
+  execute_process(COMMAND git -C ${SOURCE} describe --tags --always --abbrev=12 --match v* OUTPUT_VARIABLE commit ERROR_QUIET
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
+else()
+  file(STRINGS ${SOURCE}/tools/packaging/commit.txt names REGEX "^[^$]")
+  if(names)
+    list(GET names 0 commit)
+  endif()
+  if(commit MATCHES "^[0-9a-f]+$")
+    string(SUBSTRING "${commit}" 0 12 commit)
+  endif()
 endif()
 set(text "tdslc ${VERSION}")
 if(commit)

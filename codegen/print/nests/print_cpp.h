@@ -18,6 +18,7 @@ struct PrintedNest {
   codegen::Needs needs;
   bool draws = false;          ///< takes the seed of the run's random numbers as last parameter
   bool vectors = false;        ///< contains vectorised loops
+  bool masks = false;          ///< contains reductions with masks in vectors
   bool calls_library = false;  ///< calls library functions that have vector versions
 };
 

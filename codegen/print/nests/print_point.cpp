@@ -72,7 +72,7 @@ std::optional<Point> reduction_of(const Statement& s, int& next) {
   if (last == nullptr) return std::nullopt;
   const auto* line = std::get_if<LineReduction>(&last->op);
   if (line == nullptr) return update_of(*last, std::move(p));
-  if (!p.lets.empty() || line->parts || line->kind != ir::Monoid::Kind::kSum || line->index != next++ ||
+  if (!p.lets.empty() || line->parts || line->mask || line->kind != ir::Monoid::Kind::kSum || line->index != next++ ||
       !is_whole(line->over))
     return std::nullopt;
   return Point{line->lets, nullptr, ir::Monoid{line->kind, {}, {}, {}}, {}, line->value, true};

@@ -30,6 +30,13 @@ std::string called_with(const std::string& text, const std::string& arguments) {
   return text == fmt::format("{}({})", function, arguments) ? function : "";
 }
 
+/// The names of a reduction with a mask in rt::lanes, and of its operator.
+std::pair<std::string_view, std::string_view> masked_names(Monoid::Kind kind) {
+  if (kind == Monoid::Kind::kMin) return {"least", "least"};
+  if (kind == Monoid::Kind::kMax) return {"greatest", "greatest"};
+  return kind == Monoid::Kind::kProd ? std::pair{"product", "multiply"} : std::pair{"sum", "add"};
+}
+
 /// The factors of a float sum of products or squares, for fused multiply-adds.
 std::optional<std::pair<Expr, Expr>> added_product(const BlockedReduction& b, ir::Scalar type) {
   if (b.with.kind != Monoid::Kind::kSum || !ir::is_float(type) || b.value->type != type) return std::nullopt;
@@ -71,7 +78,42 @@ Statements Printer::accumulation(const Monoid& monoid, const Expr& body, ir::Sca
   return {};
 }
 
+std::string Printer::search(const LineReduction& l) {
+  const auto& b = std::get<ir::Binary>(l.mask->op);
+  return fmt::format("{0} = scalar::add({0}, rt::{1}({2}, {3}, [&](Index {4}) {{ return {5}; }}));",
+                     local_name(l.local), b.op == ir::BinaryOp::kLt ? "count_below" : "count_up_to",
+                     range_text(l.index, l.over), expr_.text(b.right), index_name(l.index), expr_.text(b.left));
+}
+
+std::string Printer::masked_line(const LineReduction& l) {
+  if (l.masks == LineReduction::Mask::kFirst) return search(l);
+  const std::string total = local_name(l.local), index = index_name(l.index);
+  const std::string type(cpp_type(nest_.variable(l.local).type.scalar));
+  expr_.avoid_branches(true);
+  const std::string mask = expr_.text(l.mask);
+  expr_.avoid_branches(false);
+  std::string value;
+  for (const Let& let : l.lets) value += let_text(let) + " ";
+  value += fmt::format("return {};", expr_.text(l.value));
+  const auto function = [&](const Expr& e, const std::string& text) {
+    return fmt::format("[&](Index{}) {{ {} }}", !l.lets.empty() || ir::mentions_label(e, l.index) ? " " + index : "",
+                       text);
+  };
+  const auto [name, combine] = masked_names(l.kind);
+  const bool members = l.masks == LineReduction::Mask::kOnly;
+  printed_.vectors = true;
+  printed_.masks = printed_.masks || !members;
+  const std::string sum = fmt::format("rt::lanes::{}_where<{}{}>({}, {}, {})", name, type,
+                                      members ? ", rt::lanes::kMembers" : "", range_text(l.index, l.over),
+                                      function(l.mask, fmt::format("return {};", mask)), function(l.value, value));
+  const bool real = ir::is_float(nest_.variable(l.local).type.scalar);
+  if (real && l.kind == Monoid::Kind::kSum) return fmt::format("{} += {};", total, sum);
+  if (real && l.kind == Monoid::Kind::kProd) return fmt::format("{} *= {};", total, sum);
+  return fmt::format("{0} = scalar::{1}({0}, {2});", total, combine, sum);
+}
+
 std::string Printer::line(const LineReduction& l) {
+  if (l.mask) return masked_line(l);
   const std::string total = local_name(l.local);
   std::string arguments = range_text(l.index, l.over), parameter;
   if (l.parts) {

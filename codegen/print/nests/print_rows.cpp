@@ -93,10 +93,11 @@ std::string Printer::part_text(const Place& place) {
 std::string Printer::row_products(const RowProducts& p) {
   using Kind = RowProducts::Kind;
   const std::string_view type = cpp_type(nest_.variable(p.to.variable).type.scalar);
-  const std::string_view function = p.kind == Kind::kRows   ? "product"
-                                    : p.kind == Kind::kSums ? "add_product"
-                                    : p.kind == Kind::kDot  ? "dot"
-                                                            : "add_scaled";
+  const std::string_view function = p.kind == Kind::kRows    ? "product"
+                                    : p.kind == Kind::kSums  ? "add_product"
+                                    : p.kind == Kind::kUpper ? "add_upper_product"
+                                    : p.kind == Kind::kDot   ? "dot"
+                                                             : "add_scaled";
   std::string y = part_text(p.y);
   if (p.transposed) y = fmt::format("rt::rows::transposed<const {}>({})", type, y);
   std::string along;

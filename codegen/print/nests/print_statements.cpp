@@ -166,7 +166,11 @@ Statements Printer::statement(const Statement& s) {
         return Statements{simple(print(spelling_, r, s.place))};
       },
       [&](const RowProducts& p) { return Statements{simple(row_products(p))}; },
-      [&](const FillRows& f) { return Statements{simple(fill_rows(f))}; });
+      [&](const FillRows& f) { return Statements{simple(fill_rows(f))}; },
+      [&](const Mirror& m) {
+        return Statements{simple(fmt::format("rt::rows::mirror<{}>({}, {});", type_text(m.to), part_text({m.to, {}}),
+                                             range_text(m.along, {})))};
+      });
 }
 
 Statements Printer::count(const Count& c) {

@@ -169,6 +169,10 @@ class Printer {
   codegen::Statements accumulation(const ir::Monoid& monoid, const Expr& body, ir::Scalar type,
                                    const std::string& target, const std::string& argument);
   std::string line(const LineReduction& l);
+  /// `total += rt::lanes::sum_where<double>(range_k, [&](Index k) { return …; }, [&](Index k) { return d(k); });`
+  std::string masked_line(const LineReduction& l);
+  /// `total = scalar::add(total, rt::count_up_to(range_b, x(k), [&](Index b) { return low(b); }));`
+  std::string search(const LineReduction& l);
   /// The call of rt::blocked_reduction and the functions it takes.
   codegen::Statements blocked(const BlockedReduction& b);
   /// Defines the function that combines an element with values, and `numbers`, one for values without nan and inf, if

@@ -308,6 +308,7 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
     if (closure.instance.literals.contains(p.name.name))
       bind_literal(lowerer, p.name, closure.instance.literals.at(p.name.name));
   }
+  bind_late_dimensions(lowerer, f, args);
   for (std::size_t k = 0; k < args.size(); ++k) {
     if (!f.parameters[k].type && k < closure.types.size()) {
       bind_typed(lowerer, f.parameters[k].name, args[k], closure.types[k], call.arguments[k].range);
@@ -391,10 +392,11 @@ std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& para
   const std::string& name = parameter.name;
   const bool any_rank = has_rest(written);
   if (any_rank) bind_rest(lowerer, written, arg);
-  if (!any_rank && written.dimensions.size() != arg.rank()) {
+  const std::size_t named = written.dimensions.size() - (any_rank ? 1 : 0);
+  if (any_rank ? arg.rank() < named : arg.rank() != named) {
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
-                         "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
-                             ", but the argument is " + lowerer.graph.text(arg) +
+                         "the parameter `" + name + "` has " + (any_rank ? "at least " : "") +
+                             counted(named, "dimension") + ", but the argument is " + lowerer.graph.text(arg) +
                              (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
                          {{parameter.range, "declared here"}});
   }

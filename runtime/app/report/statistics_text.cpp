@@ -323,11 +323,15 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
   json.key("constants").begin_object();
   json.field("latency", run.machine.latency)
       .field("bandwidth", run.machine.bandwidth)
-      .field("flop_rate", run.machine.flop_rate);
+      .field("flop_rate", run.machine.flop_rate)
+      .field("row_product_rate", run.machine.flop_rate / run.machine.product_in_rows())
+      .field("loop_rate", run.machine.flop_rate / run.machine.flop_in_loop());
   json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
   json.field("stream_rate", run.machine.stream_rate)
+      .field("last_cache", run.machine.last_cache)
       .field("task_overhead", run.machine.task_overhead)
-      .field("exchange_overhead", run.machine.exchange_overhead);
+      .field("exchange_overhead", run.machine.exchange_overhead)
+      .field("grain", run.machine.grain);
   json.field("disk_read_rate", run.machine.disk_read_rate).field("disk_write_rate", run.machine.disk_write_rate);
   json.field("write_call", run.machine.write_call).end_object();
   if (form.measured) {

@@ -23,6 +23,7 @@
 #include "runtime/base/environment.h"
 #include "runtime/disk/spill_file.h"
 #include "runtime/engine/watch/vigil.h"
+#include "runtime/plan/planner.h"
 #include "runtime/plan/region/plan_request.h"
 
 // A run of a program on an initialised rank. For program_*.cpp and run_program.cpp only.
@@ -50,9 +51,11 @@ struct CheckpointStart {
 /// Facts that the calls of a library's handle share: a repeated call neither reads system files nor surveys the program
 /// again. Equal on all ranks.
 struct EarlierRuns {
-  /// What plan_text() has found.
+  /// The plan of a run.
   struct Planned {
-    std::string plan, memory;
+    std::string plan, memory;                             ///< texts; empty: none, all of it
+    std::shared_ptr<const plan::PlanValue> value;         ///< the plan; null: none
+    std::shared_ptr<plan::Planner::Decisions> decisions;  ///< of the runs that follow it; null: of one run
   };
   std::optional<plan::Machine> machine;
   std::optional<bool> alike;         ///< processors
@@ -100,16 +103,16 @@ class ProgramRun {
   void warn(const std::string& text);  ///< rank 0 only
 
   // Planning. Throws RunError if the requested plan is impossible or does not fit.
-  [[nodiscard]] bool plans_as_asked() const;                          ///< the same on all ranks, without communication
-  [[nodiscard]] bool is_planned_as_whole() const;                     ///< likewise
-  [[nodiscard]] plan::PlanRequest plan_request() const;               ///< rank 0 only: reads --use-plan
-  [[nodiscard]] StartRequest start_request(const RunSetup& setup);    ///< likewise
-  [[nodiscard]] FittingStart find_plan(Execution& execution);         ///< likewise; writes --save-plan
-  [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without communication
-  void open_disk(Execution& execution, const plan::PlanValue& plan);  ///< collective
-  [[nodiscard]] std::string plan_text(Execution& execution);          ///< collective
-  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);   ///< collective
-  void survey(Execution& execution);                                  ///< collective
+  [[nodiscard]] bool plans_as_asked() const;                           ///< the same on all ranks, without communication
+  [[nodiscard]] bool is_planned_as_whole() const;                      ///< likewise
+  [[nodiscard]] plan::PlanRequest plan_request() const;                ///< rank 0 only: reads --use-plan
+  [[nodiscard]] StartRequest start_request(const RunSetup& setup);     ///< likewise
+  [[nodiscard]] FittingStart find_plan(Execution& execution);          ///< likewise; writes --save-plan
+  [[nodiscard]] std::vector<std::string> spill_folders() const;        ///< without communication
+  void open_disk(Execution& execution, const plan::PlanValue& plan);   ///< collective
+  [[nodiscard]] EarlierRuns::Planned to_follow(Execution& execution);  ///< collective
+  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);    ///< collective
+  void survey(Execution& execution);                                   ///< collective
 
   // Checkpoints. Collective.
   [[nodiscard]] std::optional<CheckpointStart> find_checkpoint(

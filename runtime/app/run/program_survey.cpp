@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
@@ -14,6 +15,14 @@
 #include "runtime/record/start.h"
 
 namespace tdsl::rt {
+
+namespace {
+
+std::shared_ptr<const plan::PlanValue> value_of(const std::string& text) {
+  return text.empty() ? nullptr : std::make_shared<const plan::PlanValue>(plan::parse_plan(text));
+}
+
+}  // namespace
 
 /// True if an option determines part of the plan.
 bool ProgramRun::plans_as_asked() const {
@@ -105,17 +114,17 @@ EarlierRuns::Planned ProgramRun::planned(Execution& execution) {
       if (fitting.memory > 0 && !moved) found.memory = std::to_string(fitting.memory);
     } catch (const RunError&) { throw; } catch (const std::exception& e) {
       throw RunError("internal error of the runtime, please report it: the whole program could not be planned: " +
-                     std::string(e.what()));
+                     std::string(e.what()) + " [internal-error]");
     }
   });
+  found.value = value_of(found.plan);
   return found;
 }
 
-/// Text of the plan that all ranks follow; empty if there is none. Rank 0 finds it, unless the run resumes with a saved
-/// plan or repeats an earlier one.
-std::string ProgramRun::plan_text(Execution& execution) {
+/// The plan that all ranks follow. Rank 0 finds it, unless the run resumes with a saved plan or repeats an earlier one.
+EarlierRuns::Planned ProgramRun::to_follow(Execution& execution) {
   if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
-    return *earlier;
+    return {*earlier, {}, value_of(*earlier), nullptr};
   if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
   EarlierRuns::Planned found;
   if (earlier_ == nullptr || earlier_->call.empty() || plans_as_asked()) {
@@ -126,11 +135,14 @@ std::string ProgramRun::plan_text(Execution& execution) {
     const std::string key = std::to_string(execution.setup.plan_inputs.threads) + ' ' + std::to_string(limit_.bytes) +
                             '\n' + earlier_->call;
     auto known = earlier_->planned.find(key);
-    if (known == earlier_->planned.end()) known = earlier_->planned.emplace(key, planned(execution)).first;
+    if (known == earlier_->planned.end()) {
+      known = earlier_->planned.emplace(key, planned(execution)).first;
+      known->second.decisions = plan::Planner::no_decisions();
+    }
     found = known->second;
   }
   if (!found.memory.empty()) execution.sink.limit_memory(std::stoll(found.memory));
-  return found.plan;
+  return found;
 }
 
 /// Candidate directories for spilled tensors, best first: dedicated scratch directories, then those of outputs.
@@ -151,7 +163,7 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
     const SpillPlace place = spill_place(options_.spill, spill_folders());
     const bool writes = plan.disk > 0;
     if (writes && !place.trouble.empty())
-      throw RunError("tensors are to be on disk: " + place.trouble, ExitCode::kUsage);
+      throw RunError("tensors are to be on disk: " + place.trouble + " [spill]", ExitCode::kUsage);
     if (!options_.dry_run)
       disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
   } catch (const RunError& e) { error = static_cast<char>('0' + e.exit_code()) + std::string(e.what()); }
@@ -168,14 +180,14 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
 
 /// All ranks follow the same plan.
 void ProgramRun::survey(Execution& execution) {
-  const std::string text = plan_text(execution);
-  if (!text.empty()) {
-    const auto plan = std::make_shared<const plan::PlanValue>(plan::parse_plan(text));
+  const EarlierRuns::Planned found = to_follow(execution);
+  if (const auto& plan = found.value; plan != nullptr) {
     execution.control.set_forms({plan->forms});
     if (plan->memory > 0) open_disk(execution, *plan);
     if (!plan->at.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(plan));
   }
-  if (execution.checkpoints) execution.checkpoints->begin(text);
+  if (found.decisions != nullptr) execution.sink.share(found.decisions);
+  if (execution.checkpoints) execution.checkpoints->begin(found.plan);
   phases_.plan += watch_.lap();
 }
 

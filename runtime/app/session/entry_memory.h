@@ -50,11 +50,12 @@ class EntryMemory {
   return 2.0 * entries * bytes_each / ranks;
 }
 
-/// Counts the entries of a matrix, or of a share of its file, by the bins of RowCounts.
-[[nodiscard]] std::vector<plan::Index> entries_by_bin(const Entries& entries, plan::Index rows);
-/// Row counts summed over all shares.
+/// Counts the entries of a matrix, or of a share of its file, by bins of rows or columns, as many as RowCounts has.
+[[nodiscard]] std::vector<plan::Index> entries_by_bin(const Entries& entries, plan::Index extent, int dimension = 0);
+/// Counts summed over all shares.
 [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts_of(plan::Index rows,
-                                                                   const std::vector<plan::Index>& by_bin);
+                                                                   const std::vector<plan::Index>& by_rows,
+                                                                   const std::vector<plan::Index>& by_columns);
 /// Estimated number of stored elements for `entries` listed entries: some may be 0 or duplicates.
 [[nodiscard]] plan::Estimate stored_of(plan::Index entries, const std::vector<plan::Index>& shape);
 

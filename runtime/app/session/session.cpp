@@ -11,6 +11,7 @@
 #include "runtime/kernels/piece.h"
 #include "runtime/kernels/product/sum_of_products.h"
 #include "runtime/kernels/scalar_math.h"
+#include "runtime/message_id.h"
 #include "runtime/record/sum_of_products.h"
 #include "runtime/size.h"
 
@@ -108,11 +109,11 @@ void Session::check_subscript(int line, Interval values, Index extent, std::stri
   if (impl_->surveys() || (inside(values.lo) && inside(last))) return;
   const Index bad = inside(values.lo) ? last : values.lo;
   impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " +
-                        std::to_string(extent) + (extent == 1 ? " element" : " elements"));
+                        std::to_string(extent) + (extent == 1 ? " element" : " elements") + " [out-of-bounds]");
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
+  if (!condition && !impl_->surveys()) impl_->stop(line, with_id(std::string(message), "assertion"));
 }
 
 void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape,
@@ -120,7 +121,7 @@ void Session::Impl::require_room(std::string_view name, ElementType type, std::s
   if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
   const auto no_room =
       no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count, setup.info.is_sparse(name));
-  if (no_room) stop(line, *no_room);
+  if (no_room) stop(line, with_id(*no_room, "out-of-memory"));
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
@@ -160,7 +161,7 @@ TensorHandle Session::record_map(ElementType type, const Where& where, std::init
   const bool source = reads.size() == 0;
   plan::OpBuilder op = operation(source ? plan::OpClass::kSource : plan::OpClass::kMap, where, out, {}, reads);
   op.flops(flops);
-  if (!source) op.divisible();
+  if (!source) op.divisible().overwrites();
   return record(op, type, kernel.take());
 }
 
@@ -174,11 +175,12 @@ TensorHandle Session::record_reduction(ElementType type, const Where& where, std
 
 TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out,
                                   std::initializer_list<Over> over, Meeting meeting, std::initializer_list<Read> reads,
-                                  RowFlops flops, EmittedKernel& kernel) {
+                                  RowFlops flops, EmittedKernel& kernel, bool overwrites) {
   plan::OpBuilder op =
       operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
   op.combine(meeting.all).pieces(std::move(meeting.pieces));
   op.flops_per_row(flops.all, flops.of_products, flops.dense);
+  if (overwrites) op.overwrites();
   return record(op, type, kernel.take());
 }
 
@@ -199,7 +201,7 @@ TensorHandle Session::record_piece(ElementType type, const Where& where, const T
   std::vector<plan::Affine::Term> terms;
   const std::vector<Index> strides = row_major_strides(extents);
   for (std::size_t d = 0; d < strides.size(); ++d) terms.push_back({static_cast<int>(d), strides[d]});
-  op.read(packed.id(), {plan::at(std::move(terms), first)}).flops(0).divisible();
+  op.read(packed.id(), {plan::at(std::move(terms), first)}).flops(0).divisible().overwrites();
   return record(op, type, piece_kernel(packed.state().type, type, first, strides));
 }
 

@@ -234,7 +234,14 @@ class Session {
   [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                Meeting meeting, std::initializer_list<Read> reads, RowFlops flops,
                                EmittedKernel kernel) {
-    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel));
+    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel, false));
+  }
+  /// The same, ending in a map, which writes every element after its own reads.
+  template <Element T>
+  [[nodiscard]] Tensor<T> row_map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                  Meeting meeting, std::initializer_list<Read> reads, RowFlops flops,
+                                  EmittedKernel kernel) {
+    return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel, true));
   }
   /// A map or reduction over the points at which the first operand, a compressed tensor, stores an element. `flops`:
   /// per point.
@@ -339,7 +346,8 @@ class Session {
   [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
   [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out,
                                          std::initializer_list<Over> over, Meeting meeting,
-                                         std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
+                                         std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel,
+                                         bool overwrites);
   [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out,
                                         std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
   [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out,

@@ -1,5 +1,6 @@
 #include "runtime/engine/messages/boundary_messages.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,12 @@ Wish Engine::at_boundary(Wish mine) {
     send_boundary(s.outbox, s.boundaries.arrive(mine));
   }
   s.poll();
-  Wish here = Wish::kNone;
+  std::optional<Wish> here;
   s.work_until([&s, &here] {  // under the lock: rank 0 may ask at any time
-    if (s.boundaries.waits()) return false;
-    here = s.boundaries.leave();
-    return true;
+    if (!here && !s.boundaries.waits()) here = s.boundaries.leave();
+    return here.has_value();
   });
-  return here;
+  return *here;
 }
 
 }  // namespace tdsl::rt

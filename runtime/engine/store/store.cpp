@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <iterator>
 #include <limits>
+#include <new>
 #include <string>
 
 #include "runtime/base/number_format.h"
@@ -17,28 +17,21 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr plan::Index kAlignment = 64;
+constexpr int kAlignmentBits = 6;
+constexpr plan::Index kAlignment = 1 << kAlignmentBits;
 constexpr plan::Index kPage = 4096;
 constexpr std::size_t kHugePage = 2 << 20;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr plan::Index kKeptFrom = std::numeric_limits<plan::Index>::max();  // to detect reads of freed buffers
+constexpr bool kKeeps = false;  // to detect reads of freed buffers
 #else
-constexpr plan::Index kKeptFrom = 4 << 10;
+constexpr bool kKeeps = true;
 #endif
 
 /// From this size on memory is mapped directly, so that freed memory returns to the system.
-constexpr plan::Index kMappedFrom = std::max<plan::Index>(256 << 10, kKeptFrom);
+constexpr plan::Index kMappedFrom = kKeeps ? plan::Index{256} << 10 : std::numeric_limits<plan::Index>::max();
 
 std::size_t rounded(plan::Index bytes, plan::Index unit) {
   return static_cast<std::size_t>((bytes + unit - 1) / unit * unit);
-}
-
-/// Allocated size of a buffer that may be kept: rounded up by at most an eighth of a power of two, so that buffers of
-/// nearly the same size can reuse it. Untouched pages cost nothing.
-plan::Index size_class(plan::Index bytes) {
-  if (bytes < kKeptFrom) return bytes;
-  const auto unit = static_cast<plan::Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);
-  return (bytes + unit - 1) / unit * unit;
 }
 
 /// Pages mapped from the system; null if it refuses.
@@ -93,7 +86,7 @@ Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
   data_ = store.take(bytes);
   if (data_ == nullptr) {
     throw RunError("out of memory: a block of " + format_bytes(bytes) + " could not be allocated; this rank holds " +
-                   format_bytes(store.live_bytes()) + " in blocks");
+                   format_bytes(store.live_bytes()) + " in blocks [out-of-memory]");
   }
   store_.add(bytes_);
 }
@@ -104,10 +97,95 @@ Buffer::~Buffer() {
   store_.give_back(data_, bytes_);
 }
 
-BufferRef Store::allocate(plan::Index bytes) { return std::make_shared<Buffer>(*this, bytes); }
+// A size class adds at most an eighth, so that buffers of nearly the same size can reuse it. Untouched pages cost
+// nothing.
+plan::Index KeptMemory::size_class(plan::Index bytes) {
+  if (bytes <= 8 * kAlignment) return std::max<plan::Index>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
+  const auto unit = static_cast<plan::Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// Of a size class.
+std::size_t KeptMemory::number_of(plan::Index bytes) {
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const int shift = static_cast<int>(std::bit_width(size)) - 4;  // the size is 8 to 15 units of 2^shift
+  if (shift < kAlignmentBits) return static_cast<std::size_t>(size >> kAlignmentBits);
+  return static_cast<std::size_t>(8 * (shift - kAlignmentBits)) + static_cast<std::size_t>(size >> shift);
+}
+
+void KeptMemory::add(std::byte* data, plan::Index bytes) {
+  classes_[number_of(bytes)].push_back(data);
+  bytes_ += bytes;
+}
+
+std::byte* KeptMemory::take(plan::Index bytes) {
+  std::vector<std::byte*>& list = classes_[number_of(bytes)];
+  if (list.empty()) return nullptr;
+  std::byte* const data = list.back();
+  list.pop_back();
+  bytes_ -= bytes;
+  return data;
+}
+
+KeptMemory::Piece KeptMemory::take_largest() {
+  for (std::size_t k = classes_.size(); k-- > 0;) {
+    if (classes_[k].empty()) continue;
+    const std::size_t octave = k < 8 ? 0 : k / 8 - 1;
+    const auto bytes = static_cast<plan::Index>((k - 8 * octave) << (octave + kAlignmentBits));
+    return {take(bytes), bytes};
+  }
+  return {};
+}
+
+ObjectMemory::~ObjectMemory() {
+  for (void* memory : free_) ::operator delete(memory);
+}
+
+void* ObjectMemory::take(std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty() && bytes == bytes_) {
+      void* const memory = free_.back();
+      free_.pop_back();
+      return memory;
+    }
+    bytes_ = bytes_ == 0 ? bytes : bytes_;
+  }
+  return ::operator new(bytes);
+}
+
+void ObjectMemory::give_back(void* memory, std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (kKeeps && bytes == bytes_) return free_.push_back(memory);
+  }
+  ::operator delete(memory);
+}
+
+namespace {
+
+/// Allocates from an ObjectMemory, which outlives the objects.
+template <class T>
+struct ObjectAllocator {
+  using value_type = T;
+  ObjectMemory* memory;
+  explicit ObjectAllocator(ObjectMemory* m) : memory(m) {}
+  template <class U>
+  ObjectAllocator(const ObjectAllocator<U>& other) : memory(other.memory) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(memory->take(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) { memory->give_back(p, n * sizeof(T)); }
+  friend bool operator==(const ObjectAllocator& a, const ObjectAllocator& b) { return a.memory == b.memory; }
+};
+
+}  // namespace
+
+BufferRef Store::allocate(plan::Index bytes) {
+  return std::allocate_shared<Buffer>(ObjectAllocator<Buffer>(&objects_), *this, bytes);
+}
 
 Store::~Store() {
-  for (const auto& [bytes, data] : kept_) free_memory(data, bytes);
+  for (KeptMemory::Piece piece = kept_.take_largest(); piece.data != nullptr; piece = kept_.take_largest())
+    free_memory(piece.data, piece.bytes);
 }
 
 /// Limit on live and kept bytes together.
@@ -116,53 +194,42 @@ plan::Index Store::most_held() const {
 }
 
 std::byte* Store::take(plan::Index wanted) {
-  const plan::Index bytes = size_class(wanted);
-  if (bytes < kKeptFrom) return new_memory(bytes, wanted);
+  if (!kKeeps) return new_memory(wanted, wanted);
+  const plan::Index bytes = KeptMemory::size_class(wanted);
   const std::lock_guard lock(mutex_);
-  if (const auto same = kept_.find(bytes); same != kept_.end()) {
-    std::byte* const data = same->second;
-    kept_.erase(same);
-    kept_bytes_ -= bytes;
+  if (std::byte* const data = kept_.take(bytes)) {
     // Near the limit, pages beyond the new use that an earlier use has touched are returned.
-    if (limit_ > 0 && bytes >= kMappedFrom && held_bytes_ + kept_bytes_ + bytes > limit_ - limit_ / 8) {
+    if (limit_ > 0 && bytes >= kMappedFrom && held_bytes_ + kept_.bytes() + bytes > limit_ - limit_ / 8) {
       const std::size_t used = rounded(wanted, kPage);
       if (used < rounded(bytes, kPage)) ::madvise(data + used, rounded(bytes, kPage) - used, MADV_DONTNEED);
     }
     return data;
   }
-  while (!kept_.empty() && held_bytes_ + kept_bytes_ + bytes > most_held()) {
-    const auto largest = std::prev(kept_.end());
-    free_memory(largest->second, largest->first);
-    kept_bytes_ -= largest->first;
-    kept_.erase(largest);
+  while (kept_.bytes() > 0 && held_bytes_ + kept_.bytes() + bytes > most_held()) {
+    const KeptMemory::Piece largest = kept_.take_largest();
+    free_memory(largest.data, largest.bytes);
   }
   return new_memory(bytes, wanted);
 }
 
 void Store::give_back(std::byte* data, plan::Index wanted) {
-  const plan::Index bytes = size_class(wanted);
-  if (bytes < kKeptFrom) {
-    free_memory(data, bytes);
-    return;
+  const plan::Index bytes = kKeeps ? KeptMemory::size_class(wanted) : wanted;
+  if (kKeeps) {
+    const std::lock_guard lock(mutex_);
+    if (held_bytes_ + kept_.bytes() + bytes <= most_held()) return kept_.add(data, bytes);
   }
-  const std::lock_guard lock(mutex_);
-  if (held_bytes_ + kept_bytes_ + bytes > most_held()) {
-    free_memory(data, bytes);
-    return;
-  }
-  kept_.emplace(bytes, data);
-  kept_bytes_ += bytes;
+  free_memory(data, bytes);
 }
 
 void Store::add(plan::Index bytes) {
-  raise_to(peak_held_bytes_, held_bytes_ += size_class(bytes));
+  raise_to(peak_held_bytes_, held_bytes_ += KeptMemory::size_class(bytes));
   raise_to(peak_bytes_, live_bytes_ += bytes);
   ++live_buffers_;
   raise_to(largest_buffer_bytes_, bytes);
 }
 
 void Store::remove(plan::Index bytes) {
-  held_bytes_ -= size_class(bytes);
+  held_bytes_ -= KeptMemory::size_class(bytes);
   live_bytes_ -= bytes;
   --live_buffers_;
 }

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "runtime/plan/space/index.h"
 
@@ -34,10 +35,48 @@ using BufferRef = std::shared_ptr<Buffer>;
 /// 0 without a buffer.
 [[nodiscard]] inline plan::Index bytes_of(const BufferRef& buffer) { return buffer != nullptr ? buffer->bytes() : 0; }
 
+/// Freed memory by size class: eight per power of two, multiples of 64 bytes. Not thread-safe.
+class KeptMemory {
+ public:
+  /// The size class that holds `bytes`.
+  [[nodiscard]] static plan::Index size_class(plan::Index bytes);
+  void add(std::byte* data, plan::Index bytes);
+  /// Memory of the size class; null: none.
+  [[nodiscard]] std::byte* take(plan::Index bytes);
+  struct Piece {
+    std::byte* data = nullptr;
+    plan::Index bytes = 0;
+  };
+  /// Of the largest size class that has any; null: none.
+  [[nodiscard]] Piece take_largest();
+  [[nodiscard]] plan::Index bytes() const { return bytes_; }
+
+ private:
+  [[nodiscard]] static std::size_t number_of(plan::Index bytes);
+  std::array<std::vector<std::byte*>, 8 * 61> classes_;
+  plan::Index bytes_ = 0;
+};
+
+/// Memory for objects of one type, with their reference counts: freed ones are reused. Thread-safe.
+class ObjectMemory {
+ public:
+  ObjectMemory() = default;
+  ~ObjectMemory();
+  ObjectMemory(const ObjectMemory&) = delete;
+  ObjectMemory& operator=(const ObjectMemory&) = delete;
+  [[nodiscard]] void* take(std::size_t bytes);
+  void give_back(void* memory, std::size_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::size_t bytes_ = 0;  ///< of each
+  std::vector<void*> free_;
+};
+
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
-/// Freed buffers, except small ones, are kept for later buffers of nearly the same size, as long as kept and live bytes
-/// together stay within the peak of the live ones: the system's allocator would split such holes, and the memory of
-/// programs with loops would grow without bound.
+/// Freed buffers are kept for later buffers of nearly the same size, as long as kept and live bytes together stay
+/// within the peak of the live ones: the system's allocator would split such holes, and the memory of programs with
+/// loops would grow without bound. So a loop in its steady state allocates no buffer.
 class Store {
  public:
   Store() = default;
@@ -55,7 +94,7 @@ class Store {
   [[nodiscard]] plan::Index peak_bytes() const { return peak_bytes_.load(); }
   [[nodiscard]] plan::Index largest_buffer_bytes() const { return largest_buffer_bytes_.load(); }
   [[nodiscard]] plan::Index live_buffers() const { return live_buffers_.load(); }
-  [[nodiscard]] plan::Index kept_bytes() const { return kept_bytes_; }
+  [[nodiscard]] plan::Index kept_bytes() const { return kept_.bytes(); }
 
  private:
   friend class Buffer;
@@ -71,10 +110,10 @@ class Store {
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, the measure for kept buffers
   std::atomic<plan::Index> peak_held_bytes_{0};
-  plan::Index limit_ = 0;                        ///< 0: none
-  std::mutex mutex_;                             ///< guards the kept buffers
-  std::multimap<plan::Index, std::byte*> kept_;  ///< by size class
-  plan::Index kept_bytes_ = 0;
+  plan::Index limit_ = 0;  ///< 0: none
+  std::mutex mutex_;       ///< guards the kept memory
+  KeptMemory kept_;
+  ObjectMemory objects_;
 };
 
 }  // namespace tdsl::rt

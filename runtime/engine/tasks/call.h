@@ -63,6 +63,10 @@ struct Call {
   };
   /// Copies all assemblies. Without the lock.
   void assemble() const;
+  /// A new run with the memory of an earlier one; its lists are empty.
+  Run& add_run();
+  /// Empties the call for another task. Its lists keep their memory.
+  void clear();
 
   std::vector<Run> runs;  ///< empty: the operation writes nothing here
   std::vector<Operand> outputs;
@@ -70,6 +74,7 @@ struct Call {
   std::deque<std::vector<BlockPart>> blocks;      ///< of sized operands
   std::vector<std::unique_ptr<SizedSink>> sinks;  ///< parallel to the outputs if any is sized; null: dense
   std::vector<BlockSink*> sink_list;
+  Run spare;                     ///< memory for the next run
   const Block* taken = nullptr;  ///< the base's block whose buffer the output takes over; other reads of it are copied
   bool fresh = false;
 };

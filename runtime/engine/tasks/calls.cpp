@@ -48,13 +48,18 @@ Interval inside_part(const plan::DimAccess& dim, Interval part, Interval touched
   return label;
 }
 
+/// True for an operand in several parts that is large enough to be read in place where possible.
+bool has_parts(const Input& input) {
+  return !input.sized && input.parts.size() >= 2 && input.box.volume() * input.element_bytes >= kLeastCut;
+}
+
 /// The interior, or all labels if none is worthwhile.
 Labels interior(const TaskRun& task) {
   const Labels& all = task.labels;
   Labels inner = all;
   for (std::size_t k = 0; k < task.inputs.size(); ++k) {
     const Input& input = task.inputs[k];
-    if (input.sized || input.parts.size() < 2 || input.box.volume() * input.element_bytes < kLeastCut) continue;
+    if (!has_parts(input)) continue;
     const auto main =
         std::max_element(input.parts.begin(), input.parts.end(),
                          [](const InputPart& a, const InputPart& b) { return a.box.volume() < b.box.volume(); });
@@ -153,6 +158,25 @@ bool may_take_over(const TaskRun& task, const Block& block) {
   return is_last_holder(operation, tensor, block, own_uses);
 }
 
+/// Gives the result's block the buffer of an operand's block with the same box, if only this task still needs that and
+/// reads each element before it writes it.
+void take_over_operand(const TaskRun& task, const TensorInstance& output, Block& block) {
+  const OperationRun& operation = *task.operation;
+  for (std::size_t k = 0; k < task.inputs.size() && task.task.hit; ++k) {
+    const Input& input = task.inputs[k];
+    Block* const old = operation.replaceable[k] && input.parts.size() == 1 ? input.parts[0].local : nullptr;
+    if (old == nullptr || old->buffer == nullptr || input.sized || input.element_bytes != output.element_bytes() ||
+        input.tensor->box_of(input.parts[0].number) != task.out_box)
+      continue;
+    Index own_uses = 0;
+    for (const Input& other : task.inputs)
+      own_uses += std::ranges::count(other.parts, old, [](const InputPart& part) -> Block* { return part.local; });
+    if (!is_last_holder(operation, *input.tensor, *old, own_uses)) continue;
+    block.buffer = std::move(old->buffer);
+    return;
+  }
+}
+
 /// The rows of an operand that a task meets, if any part of it came by a list; null: all are there.
 RowListRef rows_met(const TaskRun& task, std::size_t k) {
   const auto by_list = [](const InputPart& part) { return part.remote != nullptr && part.remote->rows != nullptr; };
@@ -185,10 +209,11 @@ void KernelCalls::prepare(TaskRun& task, Call& call) {
   if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
     const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit &&
                      call.taken == nullptr && !task.operation->planned->plan.packs();
-    const Labels inner = cut ? interior(task) : task.labels;
-    for (Labels& labels :
-         inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
-      call.runs.push_back({std::move(labels), {}});
+    const Labels inner = cut && std::ranges::any_of(task.inputs, has_parts) ? interior(task) : Labels{};
+    if (inner.empty() || inner == task.labels) {
+      call.add_run().labels.assign(task.labels.begin(), task.labels.end());
+    } else {
+      for (Labels& labels : interior_and_strips(task.labels, inner)) call.add_run().labels = std::move(labels);
     }
   }
   for (Call::Run& run : call.runs) {
@@ -259,8 +284,8 @@ Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box&
   return call.assemblies.back().whole;
 }
 
-/// For the task of the first panel: gives its output blocks a buffer, which is new, taken over from the base if nothing
-/// else needs it, or shared with the base if the operation writes nothing.
+/// For the task of the first panel: gives its output blocks a buffer, which is new, taken over from an operand or the
+/// base if nothing else needs it, or shared with the base if the operation writes nothing.
 void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
@@ -271,6 +296,7 @@ void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
     if (!call.fresh) return begin_updated(task, call);
     Block& block = context_.tensors.block(*output, task.out_number);
     if (operation.lend) block.buffer = operation.lend(task.out_box);
+    if (block.buffer == nullptr) take_over_operand(task, *output, block);
     if (block.buffer == nullptr)
       block.buffer = context_.store.allocate(task.out_box.volume() * output->element_bytes());
   }
@@ -329,6 +355,26 @@ void KernelCalls::begin_continued(TaskRun& task, Call& call) {
 bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, Index own_uses) {
   if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;
+}
+
+Call::Run& Call::add_run() {
+  runs.push_back(std::move(spare));
+  spare = {};
+  return runs.back();
+}
+
+void Call::clear() {
+  if (!runs.empty()) spare = std::move(runs.front());
+  spare.labels.clear();
+  spare.inputs.clear();
+  runs.clear();
+  outputs.clear();
+  assemblies.clear();
+  blocks.clear();
+  sinks.clear();
+  sink_list.clear();
+  taken = nullptr;
+  fresh = false;
 }
 
 void Call::assemble() const {

@@ -21,6 +21,7 @@
 namespace tdsl::rt {
 
 struct Meetings;
+struct SiteStatistics;
 struct OperationRun;
 struct Relay;
 
@@ -100,6 +101,8 @@ struct TaskRun {
   Index panel = 0;                       ///< number of the panel
   std::shared_ptr<Meetings> inspects{};  ///< an inspection (messages/lists.h): its blocks are the only input
   std::uint32_t last_request = 0;        ///< the last request that it waited for
+  double predicted = 0;                  ///< seconds
+  std::int64_t work = 0;                 ///< nanoseconds that it counts in the ready queue
   std::list<TaskRun>::iterator self;
 };
 
@@ -124,11 +127,14 @@ struct OperationRun {
   bool sized_output = false;         ///< any output is sized
   bool base_read_in_place = true;    ///< only the task of the same tile reads a block of the base, element by element
   std::vector<bool> pointwise_base;  ///< per read: the base is read only at the element being written
+  std::vector<bool> replaceable;     ///< per read: the result may take over its block (plan::may_write_into)
 
   plan::Step step;  ///< the next one to admit
   bool step_listed = false;
-  bool admitted = false;  ///< all steps are admitted
-  Index tasks_begun = 0;  ///< tasks admitted so far
+  bool admitted = false;                     ///< all steps are admitted
+  Index tasks_begun = 0;                     ///< tasks admitted so far
+  const SiteStatistics* measured = nullptr;  ///< of the site, on this rank
+  double seconds_per_point = 0;              ///< predicted; infinite: unknown
   using Pieces = std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash>;
   Pieces pieces;  ///< of the super-block being admitted
   Pieces kept;    ///< of operands kept over super-blocks

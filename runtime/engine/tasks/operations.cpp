@@ -1,6 +1,7 @@
 #include "runtime/engine/tasks/operations.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "runtime/disk/disk.h"
@@ -13,6 +14,17 @@ namespace {
 constexpr std::size_t kMaxToAdmit = 64;
 /// An operation of one task takes 4 KiB including its plan, and fragmentation by completed ones doubles that.
 constexpr std::size_t kMaxUnfinished = 128;
+
+/// Predicted seconds per point of dense work; infinite for other work.
+double seconds_per_point(const OperationRun& operation, const plan::Machine& machine) {
+  const plan::Op& op = operation.op();
+  const bool known = op.op_class == plan::OpClass::kMap || op.op_class == plan::OpClass::kReduce ||
+                     op.op_class == plan::OpClass::kContraction || op.op_class == plan::OpClass::kSource ||
+                     op.op_class == plan::OpClass::kCombine || op.op_class == plan::OpClass::kCopy;
+  const bool sized = operation.sized_output ||
+                     std::ranges::any_of(operation.operands, [](const TensorInstance* t) { return t->sized(); });
+  return known && !sized ? plan::seconds_of_point(op, machine) : std::numeric_limits<double>::infinity();
+}
 
 }  // namespace
 
@@ -36,6 +48,8 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
     const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 &&
                            plan::reads_where_it_writes(description, access);
     operation->pointwise_base.push_back(pointwise);
+    operation->replaceable.push_back(operation->space.panels() == 1 &&
+                                     plan::may_write_into(description, access.tensor));
     operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
   }
   for (const plan::TensorDesc& output : description.outputs) {
@@ -46,6 +60,7 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
         "a tensor whose home is the disk needs one");
     operation->sized_output = operation->sized_output || output.sized();
   }
+  operation->seconds_per_point = seconds_per_point(*operation, context_.options.machine);
   // Sized blocks are replaced, not overwritten.
   operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
   unfinished_.push_back(operation);

@@ -1,5 +1,7 @@
 #include "runtime/engine/tasks/tasks.h"
 
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "runtime/engine/messages/lists.h"
@@ -7,16 +9,53 @@
 
 namespace tdsl::rt {
 
-void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) {
-  TaskRun& run = operation.tasks.emplace_back();
+namespace {
+
+constexpr std::size_t kMostSpare = 2048;
+/// More parts of an operand are not worth keeping memory for.
+constexpr std::size_t kMostKeptParts = 16;
+
+}  // namespace
+
+/// A new task of the operation.
+TaskRun& Tasks::enter(OperationRun& operation, Index step) {
+  if (spare_.empty()) spare_.emplace_back();
+  operation.tasks.splice(operation.tasks.end(), spare_, spare_.begin());
+  TaskRun& run = operation.tasks.back();
   run.self = std::prev(operation.tasks.end());
   run.operation = &operation;
+  run.task = {};
+  run.out_box = {};
+  run.out_number = 0;
+  run.base.tensor = nullptr;
+  run.missing = 0;
+  run.next_panel = nullptr;
+  run.step = step;
+  run.running_since = -1;
+  run.order = next_order_++;
+  run.panel = 0;
+  run.last_request = 0;
+  run.predicted = 0;
+  return run;
+}
+
+/// Removes a task whose operands have been released.
+void Tasks::leave(TaskRun& task) {
+  std::list<TaskRun>& tasks = task.operation->tasks;
+  if (spare_.size() >= kMostSpare) {
+    tasks.erase(task.self);
+    return;
+  }
+  task.inspects = nullptr;
+  spare_.splice(spare_.begin(), tasks, task.self);
+}
+
+void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) {
+  TaskRun& run = enter(operation, step);
   run.task = task;
   run.out_box = operation.space.out_box(task.tile);
   run.out_number = operation.space.plan().space.linear(task.tile);
-  run.step = step;
   run.panel = operation.step.panel;
-  run.order = next_order_++;
   ++operation.tasks_begun;
   if (task.first) {
     const plan::Estimate bytes = operation.space.output_bytes(task.tile);
@@ -24,20 +63,27 @@ void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) 
     footprint_.output += bytes.expected_bytes();
   }
   const plan::Op& op = operation.op();
-  run.labels = operation.space.label_intervals(task.tile, task.panel);
+  operation.space.label_intervals(task.tile, task.panel, run.labels);
   if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});
-  const bool computes = task.hit && operation.space.points(run.labels) > 0;
-  for (const plan::Access& access : op.reads) {
-    Box box = operation.space.access_box(access, run.labels);
-    if (!computes) {
-      for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
-      run.inputs.push_back({nullptr, 0, false, box, {}});
+  const Index points = operation.space.points(run.labels);
+  const bool computes = task.hit && points > 0;
+  run.predicted = computes ? static_cast<double>(points) * operation.seconds_per_point : 0;
+  run.inputs.resize(op.reads.size());
+  for (std::size_t k = 0; k < op.reads.size(); ++k) {
+    Input& input = run.inputs[k];
+    Box box = operation.space.access_box(op.reads[k], run.labels);
+    if (computes) {
+      find_input(run, input, op.reads[k].tensor, box);
       continue;
     }
-    run.inputs.push_back(find_input(run, access.tensor, box));
+    for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
+    input.tensor = nullptr;
+    input.element_bytes = 0;
+    input.sized = false;
+    input.box = box;
   }
   if (op.base >= 0 && task.first) {
-    run.base = find_input(run, op.base, run.out_box);
+    find_input(run, run.base, op.base, run.out_box);
     for (const InputPart& part : run.base.parts)
       TDSL_CHECK(part.local != nullptr || part.remote->source == context_.me, "the base of a block lies on its owner");
   }
@@ -48,13 +94,11 @@ void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) 
 
 void Tasks::inspect(OperationRun& operation, const std::shared_ptr<Meetings>& meetings, std::size_t walked,
                     Index step) {
-  TaskRun& run = operation.tasks.emplace_back();
-  run.self = std::prev(operation.tasks.end());
-  run.operation = &operation;
+  TaskRun& run = enter(operation, step);
   run.inspects = meetings;
-  run.step = step;
-  run.order = next_order_++;
+  run.labels.clear();
   TensorInstance& tensor = context_.tensors.at(meetings->key.tensor);
+  run.inputs.clear();
   run.inputs.resize(operation.op().reads.size());
   Input& input = run.inputs[walked];
   input.tensor = &tensor;
@@ -69,7 +113,7 @@ void Tasks::inspect(OperationRun& operation, const std::shared_ptr<Meetings>& me
 
 void Tasks::end_inspection(TaskRun& task) {
   for (Input& input : task.inputs) release(input);
-  task.operation->tasks.erase(task.self);
+  leave(task);
 }
 
 /// The task reads the own block, and waits until it is complete.
@@ -81,13 +125,17 @@ void Tasks::add_local(TaskRun& task, InputPart& part, Block& block) {
   ++task.missing;
 }
 
-Input Tasks::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
+/// Fills the operand, whose parts are empty.
+void Tasks::find_input(TaskRun& task, Input& input, plan::TensorId id, const Box& box) {
   OperationRun& operation = *task.operation;
   TensorInstance& tensor = context_.tensors.at(id);
-  Input input{&tensor, tensor.element_bytes(), tensor.sized(), box, {}};
+  input.tensor = &tensor;
+  input.element_bytes = tensor.element_bytes();
+  input.sized = tensor.sized();
+  input.box = box;
   const plan::Distribution& distribution = tensor.placed.distribution;
   const OperationRun::Pieces& pieces = operation.pieces_of(id);
-  operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
+  const auto add = [&](const plan::Coord& coord, const plan::Piece& piece) {
     InputPart part{piece.box, piece.block, nullptr, nullptr};
     if (distribution.owns(context_.me, coord) && !tensor.away(coord)) {
       add_local(task, part, context_.tensors.block(tensor, piece.block));
@@ -101,8 +149,8 @@ Input Tasks::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
       }
     }
     input.parts.push_back(std::move(part));
-  });
-  return input;
+  };
+  operation.space.for_each_piece(id, box, std::cref(add));  // by reference: no allocation
 }
 
 /// Panels of one output tile run in order.
@@ -136,7 +184,7 @@ void Tasks::complete(TaskRun& task) {
       last != operation.last_panel.end() && last->second == &task) {
     operation.last_panel.erase(last);
   }
-  operation.tasks.erase(task.self);
+  leave(task);
 }
 
 void Tasks::release(Input& input) {
@@ -144,9 +192,12 @@ void Tasks::release(Input& input) {
     if (part.local == nullptr) continue;
     --part.local->uses;
   }
-  for (const InputPart& part : std::exchange(input.parts, {})) {
+  for (InputPart& part : input.parts) {
+    part.remote = nullptr;
     if (part.local != nullptr) context_.tensors.free_if_unheld(*input.tensor, part.number);
   }
+  input.parts.clear();
+  if (input.parts.capacity() > kMostKeptParts) input.parts.shrink_to_fit();
 }
 
 void Tasks::complete_block(TensorInstance& tensor, Index number) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 
 #include "runtime/engine/messages/answers.h"
@@ -31,8 +32,10 @@ class Tasks {
   void complete(TaskRun& task);
 
  private:
+  [[nodiscard]] TaskRun& enter(OperationRun& operation, Index step);
+  void leave(TaskRun& task);
   void add_local(TaskRun& task, InputPart& part, Block& block);
-  [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
+  void find_input(TaskRun& task, Input& input, plan::TensorId tensor, const Box& box);
   static void wait_for_panel(TaskRun& task);
   void release(Input& input);
   void complete_block(TensorInstance& tensor, Index number);
@@ -44,6 +47,7 @@ class Tasks {
   Answers& answers_;
   DiskTransfers& disk_;
   std::uint64_t next_order_ = 0;
+  std::list<TaskRun> spare_;  ///< completed ones, without operands: their lists keep memory for later tasks
 };
 
 }  // namespace tdsl::rt

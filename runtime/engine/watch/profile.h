@@ -13,12 +13,13 @@ namespace tdsl::rt {
 /// Statistics of --stats and --profile: counts and times by site.
 struct SiteCounts {
   /// Creates the entry of the operation's site. Even a rank without tasks may send for it.
-  void add(const plan::Op& op) {
+  const SiteStatistics& add(const plan::Op& op) {
     SiteStatistics& site = sites[op.site];
     site.site = op.site;
     site.line = op.line;
     site.kind = name_of(op.op_class);
     if (site.name.empty()) site.name = op.name;
+    return site;
   }
   /// Counts a task that ran from `start` to `end`; without `kernel` it only passed on blocks.
   void count(const TaskRun& task, double start, double end, bool kernel);

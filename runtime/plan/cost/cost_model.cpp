@@ -9,6 +9,7 @@
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/node_bytes.h"
 #include "runtime/plan/cost/operand_needs.h"
+#include "runtime/plan/cost/panel_cuts.h"
 #include "runtime/plan/cost/tile_pieces.h"
 #include "runtime/plan/lists.h"
 #include "runtime/plan/row_counts.h"
@@ -254,6 +255,11 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
     bool copied = false;
     for (int d = 0; d < tensor.distribution.rank(); ++d) {
       const Tiling& tiling = tensor.distribution.tiling(d);
+      if (const auto panels = PanelCuts::of(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
+        copied = copied || panels->cross(tiling) || (v.plan.packs() && !panels->are_tiles(tiling));
+        box *= static_cast<double>(panels->longest());
+        continue;
+      }
       Index longest = 0;
       for (const Interval& i : touched(v, access.dims[idx(d)], tensor.desc.shape[idx(d)])) {
         const Interval tiles = tiling.tiles_meeting(i);
@@ -284,18 +290,23 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
   const bool by_table = plan.space.by_table();
   const double read_once =
       by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
-  double touched_bytes = cost.output_expected;
+  double touched_bytes = cost.output_expected, packing = 0;
   if (streams_operands(op)) {
     touched_bytes += read_once;
     const double again = op.by_rows ? reads_of_shared(op, cost.flops.hi / std::max(1.0, op.flops_per_point)) - 1 : 0;
-    for (const Access& access : op.reads)
-      touched_bytes +=
-          again > 0 && is_shared(access) ? again * static_cast<double>(tensors(access.tensor).desc.bytes()) : 0;
+    for (const Access& access : op.reads) {
+      if (again <= 0 || !is_shared(access)) continue;
+      const auto bytes = static_cast<double>(tensors(access.tensor).desc.bytes());
+      if (op.product_share > 0)
+        packing += again * seconds_to_pack(bytes, machine);
+      else
+        touched_bytes += again * bytes;
+    }
   } else {
     touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
   }
   const double compute =
-      std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) / threads;
+      (std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) + packing) / threads;
   const double network =
       seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_expected, cost.boxes.hi, machine), machine);
   const double disk = cost.disk_read.hi / machine.disk_read_rate + cost.disk_written.hi / machine.disk_write_rate;

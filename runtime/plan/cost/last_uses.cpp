@@ -35,11 +35,20 @@ bool reads_where_it_writes(const Op& op, const Access& access) {
     const OutSubscript& out = op.out[d];
     const DimAccess& in = access.dims[d];
     if (in.whole || in.divisor != 1 || in.offset != Interval{out.constant, out.constant + 1}) return false;
-    const bool same = out.label >= 0 ? in.terms == std::vector<Affine::Term>{{out.label, out.coefficient}}
-                                     : in.terms.empty() && out.label == kNoLabel;
+    const bool same = out.label >= 0
+                          ? in.terms.size() == 1 && in.terms.front() == Affine::Term{out.label, out.coefficient}
+                          : in.terms.empty() && out.label == kNoLabel;
     if (!same) return false;
   }
   return true;
+}
+
+bool may_write_into(const Op& op, TensorId operand) {
+  if (op.op_class != OpClass::kMap || !op.overwrites || op.base >= 0 || op.outputs.size() != 1 ||
+      op.outputs.front().sized())
+    return false;
+  return std::ranges::all_of(
+      op.reads, [&](const Access& access) { return access.tensor != operand || reads_where_it_writes(op, access); });
 }
 
 bool updates_in_place(const Op& op, const OpPlan& plan) {

@@ -19,6 +19,9 @@ struct LastUses {
 
 /// True if the access reads exactly the element the operation writes and no later read uses that element.
 [[nodiscard]] bool reads_where_it_writes(const Op& op, const Access& access);
+/// True if a task may write its result into the block of the operand, if nothing else needs that: a map that reads the
+/// operand only at the element that it writes.
+[[nodiscard]] bool may_write_into(const Op& op, TensorId operand);
 /// True if each block of the base is read only by the task of the same tile, element by element: the last operation to
 /// use the base overwrites it.
 [[nodiscard]] bool updates_in_place(const Op& op, const OpPlan& plan);

@@ -11,15 +11,19 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConstants{
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 15> kConstants{
     {{"latency", &Machine::latency},
      {"bandwidth", &Machine::bandwidth},
      {"near_latency", &Machine::near_latency},
      {"near_bandwidth", &Machine::near_bandwidth},
      {"flop_rate", &Machine::flop_rate},
+     {"row_product_rate", &Machine::row_product_rate},
+     {"loop_rate", &Machine::loop_rate},
      {"stream_rate", &Machine::stream_rate},
+     {"last_cache", &Machine::last_cache},
      {"task_overhead", &Machine::task_overhead},
      {"exchange_overhead", &Machine::exchange_overhead},
+     {"grain", &Machine::grain},
      {"disk_read_rate", &Machine::disk_read_rate},
      {"disk_write_rate", &Machine::disk_write_rate},
      {"write_call", &Machine::write_call}}};
@@ -80,7 +84,7 @@ std::string machine_text(const Machine& machine) {
   std::string text =
       "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
   for (const auto& [name, member] : kConstants) {
-    if (machine.*member == 0) continue;  // zero: the value between nodes applies
+    if (machine.*member == 0) continue;  // zero: it follows from another constant
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), machine.*member).ptr;
     text += std::string(name) + " = " + std::string(digits.data(), end) + "\n";
@@ -104,16 +108,28 @@ Machine parse_machine(std::string_view text) {
 
 namespace {
 
-/// Flop rate of emitted loops as a fraction of the BLAS rate.
-constexpr double kLoopRate = 0.2;
 /// Rows of a block around a product (runtime/kernels/rows.h).
 constexpr double kBlockRows = 128;
+/// Rate of packing from cache, in multiples of the stream rate.
+constexpr double kCacheRate = 4;
 
 }  // namespace
 
 double seconds_of_flops(const Op& op, double flops, const Machine& machine) {
-  const double blas = op.op_class == OpClass::kContraction ? 1.0 : op.product_share;
-  return flops * (blas + (1 - blas) / kLoopRate) / machine.flop_rate;
+  if (op.op_class == OpClass::kContraction) return flops / machine.flop_rate;
+  const double products = op.product_share;
+  return flops * (products * machine.product_in_rows() + (1 - products) * machine.flop_in_loop()) / machine.flop_rate;
+}
+
+double seconds_of_loop(double flops, const Machine& machine) {
+  return flops * machine.flop_in_loop() / machine.flop_rate;
+}
+
+double seconds_of_point(const Op& op, const Machine& machine) {
+  constexpr double kElementBytes = 8;
+  const double bytes =
+      kElementBytes * (streams_operands(op) ? 0 : static_cast<double>(op.reads.size() + op.outputs.size()));
+  return std::max(seconds_of_flops(op, op.flops_per_point, machine), bytes / machine.stream_rate);
 }
 
 double reads_of_shared(const Op& op, double points) {
@@ -122,6 +138,11 @@ double reads_of_shared(const Op& op, double points) {
     if (op.is_uncut(d)) row *= static_cast<double>(std::max<Index>(op.shape[d], 1));
   }
   return std::max(1.0, std::ceil(points / row / kBlockRows));
+}
+
+double seconds_to_pack(double bytes, const Machine& machine) {
+  const double rate = bytes > machine.last_cache / 2 ? 1 : kCacheRate;
+  return bytes / (rate * machine.stream_rate);
 }
 
 bool is_shared(const Access& access) {

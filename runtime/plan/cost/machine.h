@@ -11,14 +11,18 @@ namespace tdsl::plan {
 /// equal, nodes are ignored and `bandwidth` applies per rank. Otherwise the ranks of a node share its inbound
 /// `bandwidth`.
 struct Machine {
-  double latency = 2e-6;     ///< seconds per message between nodes
-  double bandwidth = 3e9;    ///< inbound bytes per second and node
-  double flop_rate = 3e10;   ///< floating-point operations per second and thread, BLAS
-  double stream_rate = 8e9;  ///< bytes per second and thread
+  double latency = 2e-6;        ///< seconds per message between nodes
+  double bandwidth = 3e9;       ///< inbound bytes per second and node
+  double flop_rate = 3e10;      ///< floating-point operations per second and thread of large matrix products
+  double row_product_rate = 0;  ///< the same of products in blocks of rows; 0: same as flop_rate
+  double loop_rate = 0;         ///< the same of vector loops that compute; 0: a fifth of flop_rate
+  double stream_rate = 8e9;     ///< bytes per second and thread
+  double last_cache = 3.2e7;    ///< bytes of the last-level cache
   double task_overhead =
       6e-6;  ///< seconds of overhead per task apart from its kernel, including recording and admission
   double exchange_overhead =
       3.3e-5;               ///< seconds per operation for which a rank receives data, apart from latency and bandwidth
+  double grain = 2e-5;      ///< least seconds of work worth another thread: at least the time to wake one
   double near_latency = 0;  ///< seconds per message between ranks of a node; 0: same as between nodes
   double near_bandwidth = 0;     ///< bytes per second and rank from ranks of the same node; 0: same as between nodes
   double disk_read_rate = 1e9;   ///< bytes per second and node
@@ -29,9 +33,15 @@ struct Machine {
   [[nodiscard]] double latency_within() const { return near_latency > 0 ? near_latency : latency; }
   [[nodiscard]] double bandwidth_within() const { return near_bandwidth > 0 ? near_bandwidth : bandwidth; }
   [[nodiscard]] bool tells_nodes() const { return latency_within() != latency || bandwidth_within() != bandwidth; }
+  /// Seconds of a flop of these classes over those of a large product.
+  [[nodiscard]] double product_in_rows() const { return row_product_rate > 0 ? flop_rate / row_product_rate : 1; }
+  [[nodiscard]] double flop_in_loop() const { return loop_rate > 0 ? flop_rate / loop_rate : kFlopInLoop; }
   /// The constants if all ranks are on one node.
   [[nodiscard]] Machine within_node() const;
   friend bool operator==(const Machine&, const Machine&) = default;
+
+ private:
+  static constexpr double kFlopInLoop = 5;
 };
 
 /// Data that a rank receives for one operation.
@@ -52,6 +62,9 @@ struct Traffic {
 /// nothing from them.
 [[nodiscard]] double seconds_of_tasks(double tasks, const Machine& machine, int threads);
 
+/// Seconds of one point of an operation on dense tensors, on one thread.
+[[nodiscard]] double seconds_of_point(const Op& op, const Machine& machine);
+
 /// Text of a constants file: one `name = value` per line, `#` begins a comment. Exact: parsing it gives equal numbers.
 [[nodiscard]] std::string machine_text(const Machine& machine);
 /// Parses such a text; constants it does not name keep their built-in values, and missing within-node constants take
@@ -61,14 +74,21 @@ struct Traffic {
 
 // Compute time of one thread by kind of kernel.
 
-/// Seconds for `flops` floating-point operations of the operation, at the BLAS rate or that of emitted loops.
+/// Seconds for `flops` floating-point operations of the operation: a large product, products in blocks of rows, or
+/// emitted loops.
 [[nodiscard]] double seconds_of_flops(const Op& op, double flops, const Machine& machine);
+/// The same of an emitted loop.
+[[nodiscard]] double seconds_of_loop(double flops, const Machine& machine);
 
 /// True if the kernel streams its operands from memory once; otherwise every point of its loop reads them.
 [[nodiscard]] inline bool streams_operands(const Op& op) { return op.op_class == OpClass::kContraction || op.by_rows; }
 
 /// How often a fused operator in tasks of `points` points reads operands shared by all rows: once per row block.
 [[nodiscard]] double reads_of_shared(const Op& op, double points);
+
+/// Seconds in which a row block of a fused operator packs a shared operand of `bytes` bytes for a product: from memory
+/// if it exceeds half of the last-level cache. This adds to the time of the product instead of overlapping with it.
+[[nodiscard]] double seconds_to_pack(double bytes, const Machine& machine);
 
 /// True if no subscript uses a label, so all points share the operand.
 [[nodiscard]] bool is_shared(const Access& access);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/plan/cost/panel_cuts.h"
+
 namespace tdsl::plan::counting {
 
 namespace {
@@ -90,8 +92,12 @@ counting::Member member_of(const counting::RankView& v, const PlacedTensor& tens
                                    [&](const Access& a) { return a.tensor == id && a.dims == access->dims; });
     if (access->tensor != id || again) continue;
     std::vector<Intervals>& need = member.needs.emplace_back();
-    for (int d = 0; d < where.rank(); ++d)
-      need.push_back(counting::merged(counting::touched(v, access->dims[idx(d)], tensor.desc.shape[idx(d)])));
+    for (int d = 0; d < where.rank(); ++d) {
+      const DimAccess& dim = access->dims[idx(d)];
+      const auto panels = counting::PanelCuts::of(v, dim, tensor.desc.shape[idx(d)]);
+      need.push_back(panels ? Intervals{panels->elements()}
+                            : counting::merged(counting::touched(v, dim, tensor.desc.shape[idx(d)])));
+    }
   }
   return member;
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 #include <utility>
 
+#include "runtime/plan/cost/panel_cuts.h"
 #include "runtime/plan/cost/products.h"
 #include "runtime/plan/cost/tile_pieces.h"
 
@@ -107,6 +110,28 @@ double longest_need(const RankView& v, const DimAccess& dim, bool kept, const Ti
   return least;
 }
 
+/// The parts of the intervals that lie inside the disjoint sorted ones.
+Intervals parts_inside(const Intervals& list, const Intervals& inside) {
+  Intervals parts;
+  for (const Interval& i : list) {
+    auto first =
+        std::lower_bound(inside.begin(), inside.end(), i.lo, [](const Interval& a, Index x) { return a.hi <= x; });
+    for (; first != inside.end() && first->lo < i.hi; ++first) {
+      if (!intersect(i, *first).empty()) parts.push_back(intersect(i, *first));
+    }
+  }
+  return parts;
+}
+
+/// The panels of a dimension that all accesses to the tensor subscript alike; nothing if tiles are listed one by one.
+std::optional<PanelCuts> panels_along(const RankView& v, const Access& access, int d, const PlacedTensor& tensor) {
+  const bool alike = std::ranges::all_of(v.op.reads, [&](const Access& other) {
+    return other.tensor != access.tensor || other.dims[idx(d)] == access.dims[idx(d)];
+  });
+  if (!alike || tensor.distribution.by_table()) return std::nullopt;
+  return PanelCuts::of(v, access.dims[idx(d)], tensor.desc.shape[idx(d)]);
+}
+
 }  // namespace
 
 Need need_of(const RankView& v, const Access& access, const TensorLookup& tensors, Index rank) {
@@ -129,7 +154,8 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   if (where.rank() == 0 && !has_part(where, rank)) union_own = sum_own = pieces_own = 0;
   for (int d = 0; d < where.rank(); ++d) {
     const DimAccess& dim = access.dims[idx(d)];
-    Intervals list = touched(v, dim, tensor.desc.shape[idx(d)]);
+    const std::optional<PanelCuts> panels = panels_along(v, access, d, tensor);
+    Intervals list = panels ? Intervals{panels->elements()} : touched(v, dim, tensor.desc.shape[idx(d)]);
     if (sized) list = whole_tiles(list, where.tiling(d));
     for (const Affine::Term& term : dim.terms) {
       if (++label_uses[idx(term.label)] > 1) need.exact = false;
@@ -145,23 +171,20 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
       union_away *= static_cast<double>(measure_inside(together, away));
       sum_away *= static_cast<double>(measure_inside(list, away));
     }
-    const Intervals owned_parts = [&] {
-      Intervals parts;
-      for (const Interval& i : list) {
-        for (const Interval& o : own) {
-          if (!intersect(i, o).empty()) parts.push_back(intersect(i, o));
-        }
-      }
-      return parts;
-    }();
-    pieces_all *= static_cast<double>(cut_count(list, where.tiling(d)));
-    pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
+    const auto pieces_of = [&](const Intervals& some) {
+      if (!panels || sized) return static_cast<double>(cut_count(some, where.tiling(d)));
+      Index n = 0;
+      for (const Interval& i : some) n += panels->pieces(i, where.tiling(d));
+      return static_cast<double>(n);
+    };
+    pieces_all *= pieces_of(list);
+    pieces_own *= pieces_of(parts_inside(list, own));
     disjoint = disjoint && equal_or_disjoint(list, {});
     // Tiles of different super-blocks may need exactly the same interval: i + a for (i, a) = (2, 1) and (3, 0). The
     // same holds for whole blocks and for neighbourhoods clipped at the border: i + {0, 1} for i = -1 and 0 is one
     // element.
     const bool cut_alike =
-        dim.offset.size() > 1 && dim.terms.size() == 1 && list.size() < v.label[idx(dim.terms.front().label)].size();
+        dim.offset.size() > 1 && dim.terms.size() == 1 && std::ssize(list) < v.intervals(dim.terms.front().label);
     if (chunks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized || cut_alike)) disjoint = false;
     const auto all = static_cast<double>(total(list));
     panel *= stays ? all : std::min(all, longest_need(v, dim, kept, sized ? &where.tiling(d) : nullptr));

@@ -153,7 +153,8 @@ namespace {
 
 /// The view of tiles whose elements are a product of these lists, one per output dimension.
 RankView view_of_product(const Op& op, const OpPlan& plan, std::vector<Intervals> owned_out) {
-  RankView v{op, plan, std::move(owned_out), std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};
+  RankView v{op, plan, std::move(owned_out), std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}, {}};
+  v.panels.assign(op.labels.size(), nullptr);
   std::vector<bool> bound(op.labels.size(), false);
   for (int d = 0; d < op.out_rank(); ++d) {
     const Intervals& owned = v.owned_out[idx(d)];
@@ -191,7 +192,10 @@ RankView view_of_product(const Op& op, const OpPlan& plan, std::vector<Intervals
       const Interval i = plan.reduce[k].tile(t);
       tiles.push_back({range.lo + i.lo, range.lo + i.hi});
     };
-    if (op.reduce[k].part_dim < 0) {
+    if (op.reduce[k].part_dim < 0 && count > 1 && plan.reduce[k].ends() == nullptr) {
+      tiles.push_back({range.lo, range.lo + plan.reduce[k].extent()});
+      v.panels[idx(l)] = &plan.reduce[k];
+    } else if (op.reduce[k].part_dim < 0) {
       for (Index t = 0; t < count; ++t) add(t);
     } else {
       const Index parts = op.shape[idx(op.reduce[k].part_dim)];
@@ -259,7 +263,8 @@ Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
   for (const Affine::Term& term : dim.terms) {
     Intervals next;
     for (const Interval& base : list) {
-      for (const Interval& x : v.label[idx(term.label)]) {
+      for (Index k = 0; k < v.intervals(term.label); ++k) {
+        const Interval x = v.interval(term.label, k);
         const Index a = term.coefficient * x.lo;
         const Index b = term.coefficient * (x.hi - 1);
         next.push_back({base.lo + std::min(a, b), base.hi + std::max(a, b)});

@@ -44,13 +44,29 @@ struct RankView {
   const Op& op;
   const OpPlan& plan;
   std::vector<Intervals> owned_out;  ///< per output dimension
-  std::vector<Intervals> label;      ///< per label: one interval per tile (of output or reduction)
+  std::vector<Intervals> label;      ///< per label: one interval per tile of the output; of a reduction, see panels
   std::vector<Index> hit;            ///< per output dimension: owned tiles that are written
   std::vector<bool> busy;            ///< per output dimension: true if every owned tile computes something
   bool exact = true;
   bool works = true;
   Index super_blocks = 1;     ///< product over dimensions
   std::vector<Index> chunks;  ///< super-blocks per output dimension
+  /// Per label: the panels of a reduce label, whose values are a single interval in `label` (there may be a million
+  /// panels). Null: `label` lists the intervals.
+  std::vector<const Tiling*> panels;
+
+  /// The number of intervals of a label, and interval k.
+  [[nodiscard]] Index intervals(int l) const {
+    const Tiling* cut = panels[static_cast<std::size_t>(l)];
+    return cut != nullptr ? cut->tiles() : static_cast<Index>(label[static_cast<std::size_t>(l)].size());
+  }
+  [[nodiscard]] Interval interval(int l, Index k) const {
+    const Intervals& listed = label[static_cast<std::size_t>(l)];
+    const Tiling* cut = panels[static_cast<std::size_t>(l)];
+    if (cut == nullptr) return listed[static_cast<std::size_t>(k)];
+    const Interval panel = cut->tile(k);
+    return {listed.front().lo + panel.lo, listed.front().lo + panel.hi};
+  }
 };
 
 /// View of all tiles of the rank; not for owner tables.

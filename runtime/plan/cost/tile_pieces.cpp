@@ -144,16 +144,16 @@ class Wanting {
     }
     if (!seen_.insert(key_).second) return;
     std::vector<Interval> labels, range;
-    for (const Intervals& label : tile.label) labels.push_back(label.front());
+    for (std::size_t l = 0; l < tile.label.size(); ++l) labels.push_back(tile.interval(static_cast<int>(l), 0));
     for (const ReduceLabel& r : op_.reduce) {
-      range.push_back({0, read.along[idx(r.label)] ? static_cast<Index>(tile.label[idx(r.label)].size()) : 1});
+      range.push_back({0, read.along[idx(r.label)] ? tile.intervals(r.label) : 1});
     }
     std::vector<Index> at(range.size(), 0);
     do {
       Index panel = 0;
       for (std::size_t k = 0; k < at.size(); ++k) {
         panel = panel * panel_count(op_, plan_, k) + at[k];
-        labels[idx(op_.reduce[k].label)] = tile.label[idx(op_.reduce[k].label)][static_cast<std::size_t>(at[k])];
+        labels[idx(op_.reduce[k].label)] = tile.interval(op_.reduce[k].label, at[k]);
       }
       add_box(read, labels, super_block, panel);
     } while (advance(at, range));
@@ -252,8 +252,8 @@ bool is_hit(const RankView& tile) {
 double points_in(const RankView& view) {
   double points = 1;
   for (std::size_t l = 0; l < view.label.size(); ++l) {
-    points *= static_cast<double>(view.op.labels[l].from_data ? static_cast<Index>(view.label[l].size())
-                                                              : total(view.label[l]));
+    points *=
+        static_cast<double>(view.op.labels[l].from_data ? view.intervals(static_cast<int>(l)) : total(view.label[l]));
   }
   // Along a dimension with data-dependent writes, every tile iterates over all points.
   for (int d = 0; d < view.op.out_rank(); ++d)

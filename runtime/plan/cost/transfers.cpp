@@ -150,22 +150,29 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
   for (std::size_t r = 0; r < work.ranks(); ++r) {
     if (!work.has[r]) continue;
     const double points = counting::points_of(op, work, r);
-    double bytes = 0;
+    double bytes = 0, packing = 0;
     for (const TensorDesc& output : op.outputs) { bytes += output_elements(op, work, r) * output.mean_bytes(); }
     if (streams_operands(op)) {
+      const double times = op.by_rows ? reads_of_shared(op, points) : 1;
       for (const Access& access : op.reads) {
         const TensorDesc* const tensor = desc_of(access.tensor);
         if (tensor == nullptr) continue;
         const double element =
             tensor->sized() ? tensor->mean_bytes() : static_cast<double>(op.outputs.front().element.bytes);
-        const double times = op.by_rows && is_shared(access) ? reads_of_shared(op, points) : 1;
-        bytes += times * counting::touched_elements(op, access, tensor->shape, work, r) * element;
+        const double once = counting::touched_elements(op, access, tensor->shape, work, r) * element;
+        bytes += once;
+        const double again = is_shared(access) ? times - 1 : 0;
+        if (op.product_share > 0)
+          packing += again * seconds_to_pack(once, machine);
+        else
+          bytes += again * once;
       }
     } else {
       bytes += 8.0 * static_cast<double>(op.reads.size()) * points;
     }
     const double flops = points * op.flops_per_point;
-    worst = std::max(worst, std::max(seconds_of_flops(op, flops, machine), bytes / machine.stream_rate));
+    const double streaming = std::max(seconds_of_flops(op, flops, machine), bytes / machine.stream_rate);
+    worst = std::max(worst, streaming + packing);
   }
   return worst / inputs.threads;
 }

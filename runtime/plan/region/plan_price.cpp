@@ -89,6 +89,7 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
       if (weight > 1 && turns(op->op.site)) once.assign(ranks.size(), mean_of(once));
       for (std::size_t r = 0; r < ranks.size(); ++r) totals[r].add(weight, once[r]);
       price.seconds += weight * slowest;
+      price.seconds_of_site[op->op.site] += weight * slowest;
     }
   }
   for (const RankTotal& total : totals) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "runtime/plan/planner.h"
@@ -10,7 +11,8 @@ namespace tdsl::plan {
 
 /// The cost of a region under a plan, computed from the planned operations themselves.
 struct PlanPrice {
-  double seconds = 0;         ///< sum over operations of weight times the busiest rank's seconds
+  double seconds = 0;  ///< sum over operations of weight times the busiest rank's seconds
+  std::map<int, double> seconds_of_site;
   double bytes_received = 0;  ///< on the rank that receives the most in total
   double mean_received = 0;
   double tasks = 0;         ///< on the rank with the most

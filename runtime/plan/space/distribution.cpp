@@ -70,15 +70,14 @@ Index GridDim::rank_part(Index coordinate) const {
   return part;
 }
 
+const std::shared_ptr<const Distribution::Parts>& Distribution::nothing() {
+  static const auto parts = std::make_shared<const Parts>();
+  return parts;
+}
+
 Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home,
                                 std::vector<GridAxis> repeat) {
-  Distribution d;
-  d.ranks_ = ranks;
-  d.home_ = home;
-  d.tilings_ = std::move(tilings);
-  d.grid_ = std::move(dims);
-  d.repeat_ = std::move(repeat);
-  return d;
+  return Distribution(Parts{ranks, home, std::move(tilings), std::move(dims), std::move(repeat)});
 }
 
 Distribution Distribution::single(Index ranks, std::vector<Tiling> tilings, Index home) {
@@ -87,11 +86,7 @@ Distribution Distribution::single(Index ranks, std::vector<Tiling> tilings, Inde
 }
 
 Distribution Distribution::in_columns(std::vector<Tiling> tilings, const RankColumns& columns) {
-  Distribution d;
-  d.ranks_ = columns.ranks;
-  d.tilings_ = std::move(tilings);
-  d.columns_ = columns;
-  return d;
+  return Distribution(Parts{.ranks = columns.ranks, .tilings = std::move(tilings), .columns = columns});
 }
 
 Distribution Distribution::replicated(Index ranks, std::vector<Tiling> tilings) {
@@ -100,10 +95,9 @@ Distribution Distribution::replicated(Index ranks, std::vector<Tiling> tilings) 
 }
 
 Distribution Distribution::table(Index ranks, std::vector<Tiling> tilings, std::vector<std::int32_t> owners) {
-  Distribution d;
-  d.ranks_ = ranks;
-  d.tilings_ = std::move(tilings);
-  d.table_.shared = std::make_shared<const OwnerTable>(ranks, std::move(owners));
+  const Distribution d(Parts{.ranks = ranks,
+                             .tilings = std::move(tilings),
+                             .table = {std::make_shared<const OwnerTable>(ranks, std::move(owners))}});
   if (d.owners().size() != d.tile_count()) throw std::logic_error("owner table has the wrong length");
   return d;
 }
@@ -140,73 +134,73 @@ Distribution Distribution::mapped(Index ranks, std::vector<Tiling> tilings, cons
 
 Index Distribution::tile_count() const {
   Index n = 1;
-  for (const Tiling& t : tilings_) n *= t.tiles();
+  for (const Tiling& t : parts_->tilings) n *= t.tiles();
   return n;
 }
 
 Index Distribution::copies() const {
   Index n = 1;
-  for (const GridAxis& axis : repeat_) n *= axis.size;
+  for (const GridAxis& axis : parts_->repeat) n *= axis.size;
   return n;
 }
 
 Index Distribution::fibre(Index rank) const {
   Index part = 0;
-  for (const GridAxis& axis : repeat_) part += axis.coordinate(in_grid(rank)) * axis.stride;
+  for (const GridAxis& axis : parts_->repeat) part += axis.coordinate(in_grid(rank)) * axis.stride;
   return part;
 }
 
 Distribution Distribution::one_copy() const {
-  Distribution d = *this;
-  d.repeat_.clear();
-  return d;
+  Parts parts = *parts_;
+  parts.repeat.clear();
+  return Distribution(std::move(parts));
 }
 
 Index Distribution::owner(const Coord& tile, Index me) const {
   if (by_table()) return owners().owner(linear(tile));
-  if (columns_) {
-    const int row = columns_->row_dim, column = columns_->column_dim;
-    return columns_->owner(tile[row], tiling(row).tiles(), tile[column], tiling(column).tiles());
+  if (parts_->columns) {
+    const int row = parts_->columns->row_dim, column = parts_->columns->column_dim;
+    return parts_->columns->owner(tile[row], tiling(row).tiles(), tile[column], tiling(column).tiles());
   }
-  Index rank = home_ + fibre(me);
+  Index rank = parts_->home + fibre(me);
   for (int d = 0; d < this->rank(); ++d) {
-    if (const GridDim& dim = grid_[idx(d)]; !dim.axes.empty()) rank += dim.rank_part(tile[d] / dim.q);
+    if (const GridDim& dim = parts_->grid[idx(d)]; !dim.axes.empty()) rank += dim.rank_part(tile[d] / dim.q);
   }
-  return rank % ranks_;
+  return rank % parts_->ranks;
 }
 
 void Distribution::for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const {
   for (int d = 0; d < rank(); ++d) {
     if (box[d].empty()) return;
   }
-  if (columns_) {
+  if (parts_->columns) {
     const auto meets = [&](Index r, int d) {
-      return !intersect(columns_->tiles_of(r, d, tiling(d).tiles()), box[d]).empty();
+      return !intersect(parts_->columns->tiles_of(r, d, tiling(d).tiles()), box[d]).empty();
     };
-    for (Index c = 0; c < columns_->count; ++c) {
-      const Index first = columns_->first_rank(c), end = first + columns_->height(c);
-      for (Index r = meets(first, columns_->column_dim) ? first : end; r < end; ++r) {
-        if (meets(r, columns_->row_dim)) f(r);
+    for (Index c = 0; c < parts_->columns->count; ++c) {
+      const Index first = parts_->columns->first_rank(c), end = first + parts_->columns->height(c);
+      for (Index r = meets(first, parts_->columns->column_dim) ? first : end; r < end; ++r) {
+        if (meets(r, parts_->columns->row_dim)) f(r);
       }
     }
     return;
   }
   if (by_table()) {
     std::set<Index> found;
-    for_each_number(tilings_, box, [&](Index tile) { found.insert(owners().owner(tile)); });
+    for_each_number(parts_->tilings, box, [&](Index tile) { found.insert(owners().owner(tile)); });
     for (Index r : found) f(r);
     return;
   }
   // Coordinates of different dimensions never produce the same rank twice: axes have disjoint strides.
-  std::vector<Index> ranks{home_};
-  for (const GridAxis& axis : repeat_) {
+  std::vector<Index> ranks{parts_->home};
+  for (const GridAxis& axis : parts_->repeat) {
     const std::size_t before = ranks.size();
     for (Index k = 1; k < axis.size; ++k) {
       for (std::size_t r = 0; r < before; ++r) ranks.push_back(ranks[r] + k * axis.stride);
     }
   }
   for (int d = 0; d < rank(); ++d) {
-    const GridDim& dim = grid_[idx(d)];
+    const GridDim& dim = parts_->grid[idx(d)];
     if (dim.axes.empty()) continue;
     std::vector<Index> next;
     const std::vector<Index> coordinates = coordinates_of(box[d], dim.q, dim.size());
@@ -216,7 +210,7 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
     }
     ranks = std::move(next);
   }
-  for (Index r : ranks) f(r % ranks_);
+  for (Index r : ranks) f(r % parts_->ranks);
 }
 
 std::vector<Index> Distribution::owned_along(Index rank, int d) const {
@@ -226,15 +220,15 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
     for (Index t = range.lo; t < range.hi; ++t) tiles.push_back(t);
   };
   if (by_table()) throw std::logic_error("a table's tiles are not a product");
-  if (columns_) {
-    add(columns_->tiles_of(rank, d, n));
+  if (parts_->columns) {
+    add(parts_->columns->tiles_of(rank, d, n));
     return tiles;
   }
-  const GridDim& dim = grid_[idx(d)];
+  const GridDim& dim = parts_->grid[idx(d)];
   const Index offset = in_grid(rank);
   // A rank that is not reachable from coordinates of all dimensions and copies owns nothing.
   Index rebuilt = fibre(rank);
-  for (const GridDim& other : grid_) rebuilt += other.rank_part(other.coordinate(offset));
+  for (const GridDim& other : parts_->grid) rebuilt += other.rank_part(other.coordinate(offset));
   if (rebuilt != offset) return tiles;
   if (dim.axes.empty()) {
     add({0, n});
@@ -280,7 +274,7 @@ void Distribution::for_each_owned_in(const TileBox& box, Index rank, const std::
   if (volume == 0) return;
   const std::span<const std::int32_t> list = owners().tiles_of(rank);
   if (volume <= static_cast<Index>(list.size())) {
-    for_each_number(tilings_, box, [&](Index tile) {
+    for_each_number(parts_->tilings, box, [&](Index tile) {
       if (owners().owner(tile) == rank) f(tile);
     });
     return;
@@ -358,19 +352,19 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
   if (everywhere()) return "on every rank";
   const std::string suffix = " of " + tiles + (tiles == "1" ? " tile" : " tiles");
   if (by_table()) return "table" + suffix;
-  if (columns_) {
-    return std::to_string(columns_->count) + " columns along " + name(columns_->column_dim) + ", rows along " +
-           name(columns_->row_dim) + suffix;
+  if (parts_->columns) {
+    return std::to_string(parts_->columns->count) + " columns along " + name(parts_->columns->column_dim) +
+           ", rows along " + name(parts_->columns->row_dim) + suffix;
   }
   std::string axes;
   for (int d = 0; d < rank(); ++d) {
-    const GridDim& dim = grid_[idx(d)];
+    const GridDim& dim = parts_->grid[idx(d)];
     if (dim.size() == 1) continue;
     axes += (axes.empty() ? "" : " x ") + name(d) + ":" + std::to_string(dim.size());
     if (dim.q > 1) axes += "/" + std::to_string(dim.q);
   }
   if (axes.empty() && copies() > 1) return "whole on each of " + std::to_string(copies()) + " ranks" + suffix;
-  if (axes.empty()) return "on rank " + std::to_string(home_) + suffix;
+  if (axes.empty()) return "on rank " + std::to_string(parts_->home) + suffix;
   return "grid " + axes + suffix + (copies() > 1 ? ", " + std::to_string(copies()) + " copies" : "");
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/space/mesh.h"
@@ -50,9 +51,14 @@ struct TileBox {
   const Interval& operator[](int d) const { return dim[static_cast<std::size_t>(d)]; }
 };
 
+/// A value whose copies share their parts: every tensor and operation has several.
 class Distribution {
  public:
   Distribution() = default;
+  // Never empty: there is no move, and a copy shares its parts.
+  Distribution(const Distribution&) = default;
+  Distribution& operator=(const Distribution&) = default;
+  ~Distribution() = default;
   /// `repeat`: axes with a copy per coordinate.
   [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims,
                                          Index home = 0, std::vector<GridAxis> repeat = {});
@@ -70,25 +76,25 @@ class Distribution {
   [[nodiscard]] static Distribution mapped(Index ranks, std::vector<Tiling> tilings, const BlockMap& map,
                                            const std::vector<int>& dims);
 
-  [[nodiscard]] bool by_table() const { return table_.shared != nullptr; }
-  [[nodiscard]] bool by_axes() const { return !by_table() && !columns_; }
+  [[nodiscard]] bool by_table() const { return parts_->table.shared != nullptr; }
+  [[nodiscard]] bool by_axes() const { return !by_table() && !parts_->columns; }
   /// Nothing for grids and tables.
-  [[nodiscard]] const std::optional<RankColumns>& columns() const { return columns_; }
-  [[nodiscard]] Index ranks() const { return ranks_; }
-  [[nodiscard]] int rank() const { return static_cast<int>(tilings_.size()); }
-  [[nodiscard]] const Tiling& tiling(int d) const { return tilings_[static_cast<std::size_t>(d)]; }
-  [[nodiscard]] const std::vector<Tiling>& tilings() const { return tilings_; }
-  [[nodiscard]] const std::vector<GridDim>& grid_dims() const { return grid_; }
-  [[nodiscard]] const std::vector<GridAxis>& repeat() const { return repeat_; }
-  [[nodiscard]] Index home() const { return home_; }
+  [[nodiscard]] const std::optional<RankColumns>& columns() const { return parts_->columns; }
+  [[nodiscard]] Index ranks() const { return parts_->ranks; }
+  [[nodiscard]] int rank() const { return static_cast<int>(parts_->tilings.size()); }
+  [[nodiscard]] const Tiling& tiling(int d) const { return parts_->tilings[static_cast<std::size_t>(d)]; }
+  [[nodiscard]] const std::vector<Tiling>& tilings() const { return parts_->tilings; }
+  [[nodiscard]] const std::vector<GridDim>& grid_dims() const { return parts_->grid; }
+  [[nodiscard]] const std::vector<GridAxis>& repeat() const { return parts_->repeat; }
+  [[nodiscard]] Index home() const { return parts_->home; }
   /// The table; only with by_table().
-  [[nodiscard]] const OwnerTable& owners() const { return *table_.shared; }
+  [[nodiscard]] const OwnerTable& owners() const { return *parts_->table.shared; }
   [[nodiscard]] Index tile_count() const;
 
   /// Number of ranks that own each tile.
   [[nodiscard]] Index copies() const;
   /// True if every rank has a copy of everything.
-  [[nodiscard]] bool everywhere() const { return !repeat_.empty() && copies() == ranks_; }
+  [[nodiscard]] bool everywhere() const { return !parts_->repeat.empty() && copies() == parts_->ranks; }
   /// The copy that the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have
   /// equal numbers (without copies all are equal).
   [[nodiscard]] Index fibre(Index rank) const;
@@ -117,18 +123,11 @@ class Distribution {
 
   /// One line for messages: `grid i:2 x j:3 of 4x6 tiles, 2 copies`, with the given dimension names.
   [[nodiscard]] std::string describe(const std::vector<std::string>& names) const;
-  friend bool operator==(const Distribution&, const Distribution&) = default;
+  friend bool operator==(const Distribution& a, const Distribution& b) {
+    return a.parts_ == b.parts_ || *a.parts_ == *b.parts_;
+  }
 
  private:
-  /// The rank's number relative to the grid's first rank.
-  [[nodiscard]] Index in_grid(Index rank) const { return (rank - home_ % ranks_ + ranks_) % ranks_; }
-
-  Index ranks_ = 1;
-  Index home_ = 0;
-  std::vector<Tiling> tilings_;
-  std::vector<GridDim> grid_;
-  std::vector<GridAxis> repeat_;
-  std::optional<RankColumns> columns_;
   /// Tables compare by content.
   struct SharedTable {
     std::shared_ptr<const OwnerTable> shared;
@@ -136,7 +135,24 @@ class Distribution {
       return a.shared == b.shared || (a.shared != nullptr && b.shared != nullptr && *a.shared == *b.shared);
     }
   };
-  SharedTable table_;
+  struct Parts {
+    Index ranks = 1;
+    Index home = 0;
+    std::vector<Tiling> tilings{};
+    std::vector<GridDim> grid{};
+    std::vector<GridAxis> repeat{};
+    std::optional<RankColumns> columns{};
+    SharedTable table{};
+    friend bool operator==(const Parts&, const Parts&) = default;
+  };
+  explicit Distribution(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
+  [[nodiscard]] static const std::shared_ptr<const Parts>& nothing();
+  /// The rank's number relative to the grid's first rank.
+  [[nodiscard]] Index in_grid(Index rank) const {
+    return (rank - parts_->home % parts_->ranks + parts_->ranks) % parts_->ranks;
+  }
+
+  std::shared_ptr<const Parts> parts_ = nothing();
 };
 
 }  // namespace tdsl::plan

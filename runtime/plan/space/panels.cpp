@@ -18,7 +18,10 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
     return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
   if (mine >= inputs_.threads || simple_points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
-  const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
+  const Index wanted =
+      std::min(ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine),
+               grains(seconds_ / static_cast<double>(std::max<Index>(ranks_used, 1) * mine), inputs_.machine));
+  if (wanted < 2) return 1;
   if (inputs_.memory == 0 || op_.outputs.empty()) return wanted;
   const double bytes = static_cast<double>(op_.outputs.front().element.bytes) * elements_of(op_.shape);
   const bool fits = static_cast<double>(wanted) * bytes <= kShareOfParts * static_cast<double>(inputs_.memory);

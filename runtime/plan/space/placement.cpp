@@ -67,6 +67,7 @@ PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const
                                                     : std::vector<Index>(op.labels.size(), kMapTileElements);
   }
   stream_ = stream_of(op, operands);
+  seconds_ = seconds_alone(op, operands, inputs.machine);
 }
 
 ReduceChoice PlacementBuilder::canonical(std::size_t k, GridDim grid) const {
@@ -452,6 +453,7 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   request.thinnest = stream_.thinnest;
   request.bytes = stream_.bytes;
   request.flops = stream_.flops;
+  request.seconds = seconds_ / std::max(1.0, elements_of(op_.shape));
   // A reduction that cannot be split can only be parallelised over its output.
   const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
   for (const ReduceLabel& r : op_.reduce) {

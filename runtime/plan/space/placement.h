@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -128,6 +129,7 @@ class PlacementBuilder {
   const Operands& operands_;
   std::vector<Index> longest_;
   Stream stream_;
+  double seconds_ = std::numeric_limits<double>::infinity();  ///< of one thread, predicted
   std::optional<Cuts> cuts_;
 };
 

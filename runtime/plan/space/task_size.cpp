@@ -116,6 +116,23 @@ Index largest_block(const Op& op, const PlanInputs& inputs) {
   return std::min(kProductBlock, bytes / op.outputs.front().element.bytes);
 }
 
+double seconds_alone(const Op& op, const Operands& operands, const Machine& machine) {
+  const auto sized = [](const TensorDesc& tensor) { return tensor.sized(); };
+  const bool known = op.op_class == OpClass::kMap || op.op_class == OpClass::kReduce ||
+                     op.op_class == OpClass::kSource || op.op_class == OpClass::kContraction;
+  if (!known || std::ranges::any_of(op.outputs, sized) ||
+      std::ranges::any_of(op.labels, [](const LabelDesc& label) { return label.from_data; }))
+    return std::numeric_limits<double>::infinity();
+  double bytes = 0;
+  for (const Access& access : op.reads) {
+    const TensorDesc& tensor = described(operands, access.tensor);
+    if (tensor.sized()) return std::numeric_limits<double>::infinity();
+    bytes += static_cast<double>(tensor.bytes());
+  }
+  const double streamed = streams_operands(op) ? bytes / machine.stream_rate : 0;
+  return std::max(streamed, points_of(op) * seconds_of_point(op, machine));
+}
+
 Stream stream_of(const Op& op, const Operands& operands) {
   Stream stream;
   const Access* largest = largest_read(op, operands);

@@ -28,6 +28,9 @@ struct Stream {
   double flops = 0;             ///< per element of the result
   std::vector<Index> thinnest;  ///< edges of the result's tiles that are still worth a task
 };
+/// Predicted seconds of the whole operation on one thread; infinite if unknown: compressed tensors, files, loops.
+[[nodiscard]] double seconds_alone(const Op& op, const Operands& operands, const Machine& machine);
+
 [[nodiscard]] Stream stream_of(const Op& op, const Operands& operands);
 
 }  // namespace tdsl::plan

@@ -13,7 +13,9 @@ namespace {
 // Note [Tiles for threads] Threads execute whole tasks, so a rank stays busy to the end only with several tasks per
 // thread: at least four tiles, in a number that small factors make divisible by the threads if possible. Panels
 // multiply the tasks but run in order. For memory-bound work smaller tasks are worthwhile: the bytes and flops of a
-// task count, not its elements.
+// task count, not its elements. No tile is cut into pieces shorter than a grain: waking a thread for less costs more
+// than it saves. Cuts that limit a tile's size, and all cuts under --reproducible, are independent of threads and
+// grain.
 
 /// The next number of pieces to cut, so that `tiles` becomes a multiple of `threads`.
 Index next_cut(Index tiles, Index threads) {
@@ -37,7 +39,7 @@ bool is_worth_tasks(const TileRequest& request, Index elements, std::size_t dime
 }
 
 /// Tiles per coordinate and dimension: cuts the longest share until tiles are small enough and numerous enough.
-std::vector<Index> cuts(const TileRequest& request, Index most) {
+std::vector<Index> cuts(const TileRequest& request, Index most, const Machine& machine) {
   std::vector<Index> cut(request.shape.size(), 1);
   const auto edge = [&](std::size_t d) { return ceil_div(request.shape[d], request.multiple[d] * cut[d]); };
   const auto elements = [&] {
@@ -75,9 +77,11 @@ std::vector<Index> cuts(const TileRequest& request, Index most) {
       const Index bias = d + 1 == cut.size() && cut.size() > 1 && !request.contraction ? 64 : 1;
       if (edge(d) > edge(longest) * bias) longest = d;
     }
-    const Index pieces = too_large ? 2 : next_cut(tiles_per_rank(), request.threads);
+    const double seconds = static_cast<double>(now) * request.seconds;
+    const Index pieces =
+        too_large ? 2 : std::min(next_cut(tiles_per_rank(), request.threads), grains(seconds, machine));
     worth = worth || is_worth_tasks(request, now, longest, edge(longest), pieces);
-    if (!too_large && !(too_few && worth)) break;
+    if (!too_large && !(too_few && worth && pieces > 1)) break;
     if (edge(longest) <= 1 || cut[longest] >= most_cuts(request.multiple[longest])) break;
     cut[longest] *= pieces;
   }
@@ -89,7 +93,7 @@ std::vector<Index> cuts(const TileRequest& request, Index most) {
 std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges,
                                  const PlanInputs& inputs) {
   std::vector<Tiling> tilings;
-  const std::vector<Index> cut = cuts(request, moved_block(inputs));
+  const std::vector<Index> cut = cuts(request, moved_block(inputs), inputs.machine);
   for (std::size_t d = 0; d < request.shape.size(); ++d) {
     const Index extent = request.extents.empty() ? request.shape[d] : request.extents[d];
     if (d < edges.size()) {
@@ -104,6 +108,11 @@ std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<I
     }
   }
   return tilings;
+}
+
+Index grains(double seconds, const Machine& machine) {
+  if (!(seconds > machine.grain)) return 1;  // also where an empty tensor makes it nan
+  return static_cast<Index>(std::min(seconds / machine.grain, static_cast<double>(kMostTiles)));
 }
 
 Index tile_unit(const PlanInputs& inputs, Index element_bytes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "runtime/plan/op.h"
@@ -24,6 +25,7 @@ struct TileRequest {
       {};            ///< memory-bound work: smallest edges worth a task, per dimension; empty: other work
   double bytes = 0;  ///< operand bytes read per element of such work
   double flops = 0;  ///< and operations per element
+  double seconds = std::numeric_limits<double>::infinity();  ///< of one thread per element; infinite: unknown
   std::vector<Index> extents =
       {};  ///< actual extents, if `shape` only determines granularity (cut_extents); empty: the shape
 };
@@ -32,6 +34,9 @@ struct TileRequest {
 /// request. `edges` is the annotation (may be empty).
 [[nodiscard]] std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges,
                                                const PlanInputs& inputs);
+
+/// Pieces of at least one grain (Machine::grain) that `seconds` of work give: 1 to kMostTiles.
+[[nodiscard]] Index grains(double seconds, const Machine& machine);
 
 /// Elements of the largest block if tensors are stored on disk or in files: a small part of the memory, which leaves a
 /// choice of resident blocks. Otherwise kMapTileElements.

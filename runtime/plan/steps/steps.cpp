@@ -1,6 +1,7 @@
 #include "runtime/plan/steps/steps.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "runtime/plan/space/placement_parts.h"
@@ -158,6 +159,12 @@ Interval TaskSpace::label_interval_of(int dim, Interval elements) const {
 
 std::vector<Interval> TaskSpace::label_intervals(const Coord& tile, const Coord& panel) const {
   std::vector<Interval> labels;
+  label_intervals(tile, panel, labels);
+  return labels;
+}
+
+void TaskSpace::label_intervals(const Coord& tile, const Coord& panel, std::vector<Interval>& labels) const {
+  labels.clear();
   labels.reserve(op_.labels.size());
   for (const LabelDesc& label : op_.labels) labels.push_back(label.range);
   for (int d = 0; d < op_.out_rank(); ++d) {
@@ -168,7 +175,6 @@ std::vector<Interval> TaskSpace::label_intervals(const Coord& tile, const Coord&
     Interval& label = labels[idx(op_.reduce[k].label)];
     label = intersect(label, reduce_interval(k, panel[static_cast<int>(k)]));
   }
-  return labels;
 }
 
 bool TaskSpace::hit(const Coord& tile) const {
@@ -188,7 +194,7 @@ bool TaskSpace::hit(const Coord& tile) const {
   return true;
 }
 
-Index TaskSpace::points(const std::vector<Interval>& labels) const {
+Index TaskSpace::points(std::span<const Interval> labels) const {
   Index n = 1;
   for (std::size_t l = 0; l < labels.size(); ++l)
     n = product(n, op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size());
@@ -411,7 +417,9 @@ bool StepCursor::next(Step& step) {
   std::vector<bool> keep;
   for (const Access& access : op.reads) keep.push_back(space_.kept_across_panels(access));
   // The part of the base loaded in the first panel may be read by an access in a later one.
-  const std::vector<bool> keep_base(op.reads.size(), space_.panels() > 1);
+  const std::vector<bool> keep_base(first_away_.empty() ? 0 : op.reads.size(), space_.panels() > 1);
+  std::vector<Interval> labels;
+  step.tasks.reserve(tiles_.size());
   for (Index number : tiles_) {
     Task task;
     task.tile = space_.plan().space.coord(number);
@@ -427,7 +435,7 @@ bool StepCursor::next(Step& step) {
       });
     }
     if (task.hit) {
-      const std::vector<Interval> labels = space_.label_intervals(task.tile, task.panel);
+      space_.label_intervals(task.tile, task.panel, labels);
       Index assembled = 0;
       if (space_.panels() > 1) assembled += space_.sized_output_bytes(task.tile);
       for (std::size_t a = 0; a < op.reads.size() && space_.points(labels) > 0; ++a) {
@@ -436,13 +444,14 @@ bool StepCursor::next(Step& step) {
         const Box box = space_.access_box(access, labels);
         Index pieces = 0;
         bool part_of_own = false;
-        space_.for_each_piece(access.tensor, box, [&](const Coord& block, const Piece& piece) {
+        const auto look_at = [&](const Coord& block, const Piece& piece) {
           const Index owner = tensor.distribution.owner(block, rank_);
           ++pieces;
           const bool here = owner == rank_ && !is_away(access.tensor, block);
           part_of_own = part_of_own || (here && !(piece.box == tensor.distribution.box(block)));
           if (!here) fetch(step, access.tensor, piece, owner, keep, listed_[a]);
-        });
+        };
+        space_.for_each_piece(access.tensor, box, std::cref(look_at));  // by reference: no allocation
         if (!tensor.desc.sized() && !op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs())))
           assembled += box.volume() * tensor.desc.element.bytes;
       }

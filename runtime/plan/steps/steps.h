@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -67,12 +68,14 @@ class TaskSpace {
   [[nodiscard]] Box out_box(const Coord& tile) const { return plan_.space.box(tile); }
   /// Interval of every label for the task (may be empty if the output tile is not hit).
   [[nodiscard]] std::vector<Interval> label_intervals(const Coord& tile, const Coord& panel) const;
+  /// The same, into `labels`, whose memory is reused.
+  void label_intervals(const Coord& tile, const Coord& panel, std::vector<Interval>& labels) const;
   /// Elements of the operand accessed by a task with these label intervals.
   [[nodiscard]] Box access_box(const Access& access, const std::vector<Interval>& labels) const;
   /// True if the operation writes any element of the output tile (given constant subscripts and label ranges).
   [[nodiscard]] bool hit(const Coord& tile) const;
   /// Points of the label space a task computes; 1 without labels.
-  [[nodiscard]] Index points(const std::vector<Interval>& labels) const;
+  [[nodiscard]] Index points(std::span<const Interval> labels) const;
   /// Splits an element box of a tensor by the tensor's tiles; f(block coordinates, piece).
   void for_each_piece(TensorId tensor, const Box& box, const std::function<void(const Coord&, const Piece&)>& f) const;
 

@@ -13,6 +13,8 @@ def twin(t):
         "o_distances": np.sqrt(((A[:, None] - Y[None]) ** 2).sum(axis=2)), "o_gram": A.T @ A, "o_form": u @ S @ u,
         "o_trace": np.trace(A @ A.T), "o_symmetric": (w + w.T) / 2, "o_skew": (w - w.T) / 2,
         "o_checks": np.array([1, 0] * 5), "o_reflection": np.eye(len(u)) - 2 * np.outer(u, u) / (u @ u),
+        "o_inverse": np.linalg.pinv(A), "o_rank": np.array([np.linalg.matrix_rank(A), np.linalg.matrix_rank(S)]), "o_cond": np.linalg.cond(A),
+        "o_det": np.array(np.linalg.slogdet(S - 0.75 * np.trace(S) * np.eye(len(u)))),
         "o_vandermonde": np.vander(u, 4, increasing=True), "o_power0": np.eye(len(u)),
         "o_power5": np.linalg.matrix_power(S, 5), "o_residual": np.bool_(True),
     }

@@ -154,7 +154,7 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
                              {},
                              plan::compressed_rows(),
                              {1, 2.5, 1e300},
-                             std::make_shared<const plan::RowCounts>(plan::RowCounts{10, {0, 4, 9}}),
+                             std::make_shared<const plan::RowCounts>(plan::RowCounts{10, {0, 4, 9}, 3}),
                              {}},
                             rt::ElementType::kF64};
   Manifest m;
@@ -212,7 +212,7 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   }
   for (const std::string version : {"3", "4", "50"}) {
     CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(of_version(version, text))),
-                         ("its manifest has format " + version + ", and this program reads format 6").c_str(),
+                         ("its manifest has format " + version + ", and this program reads format 7").c_str(),
                          OtherVersion);
   }
   for (const std::string version : {"", "x", "5x", "-5"})

@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace tdsl::tests::fused_rows {
@@ -129,6 +131,36 @@ TEST_CASE("kernels: a line is reduced through one tree, short ones in order") {
     CHECK(rows::reduce<double>(
               Interval{0, n}, -std::numeric_limits<double>::infinity(),
               [](double a, double b) { return std::max(a, b); }, at) == most);
+  }
+}
+
+TEST_CASE("kernels: the upper part of a product of rows, mirrored, is the whole product") {
+  std::mt19937 random(9);
+  for (const Index d : {1, 5, 31, 32, 33, 64, 65, 255, 256, 300}) {
+    const Index count = 17;
+    const std::vector<double> x = numbers<double>(random, count * d);
+    std::vector<double> whole(static_cast<std::size_t>(d * d), 1.0), upper = whole;
+    const auto view = [d](auto& m) {
+      return rt::View<std::remove_reference_t<decltype(m[0])>, 2>{m.data(), 0, {d, 1}};
+    };
+    const Interval columns{0, d};
+    for (const Interval block : {Interval{0, 8}, Interval{8, count}}) {
+      rows::add_product<double>(view(whole), view(x), block, view(x), columns, columns);
+      rows::add_upper_product<double>(view(upper), view(x), block, view(x), columns, columns);
+    }
+    rows::mirror<double>(view(upper), columns);
+    double difference = 0;
+    bool symmetric = true;
+    for (Index a = 0; a < d; ++a) {
+      for (Index b = 0; b < d; ++b) {
+        const auto at = [d](Index i, Index j) { return static_cast<std::size_t>(i * d + j); };
+        difference = std::max(difference, std::abs(upper[at(a, b)] - whole[at(a, b)]));
+        symmetric = symmetric && upper[at(a, b)] == upper[at(b, a)];
+      }
+    }
+    CAPTURE(d);
+    CHECK(difference < 1e-13);
+    CHECK(symmetric);
   }
 }
 

@@ -136,7 +136,7 @@ TEST_CASE("codegen emit stored: points with computed positions are assembled") {
   check_contains(text, "rt::AssembledTile<double> K(t);");
   check_contains(text, "K.put({at0, at1}, x(i));");
   check_contains(text, "K.finish(Combine::kSum);");
-  check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=`\");");
+  check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=` [assertion]\");");
   check_contains(text, ".stored_assembled()");
 }
 
@@ -266,10 +266,12 @@ TEST_CASE("codegen emit stored: rows and columns are selected by index vectors, 
       "%8:i64[%2] \"p\" = input \"p\" @0:2:1-2:2\n"
       "%9:f64[%2, compressed %1] \"R\" = compute [i in 0..%2, j in 0..%1] (%3[%8[i], j]) @0:4:1-4:2\n"
       "%10:f64[%2, compressed %2] \"S\" = compute [i in 0..%2, j in 0..%2] (%3[%8[i], %8[j]]) @0:5:1-5:2\n"
-      "output \"R\" %9\noutput \"S\" %10\n");
+      "%11:f64[%0, compressed %2] \"T\" = compute [i in 0..%0, j in 0..%2] (%3[i, %8[j]]) @0:6:1-6:2\n"
+      "output \"R\" %9\noutput \"S\" %10\noutput \"T\" %11\n");
   check_contains_words(text,
                        ".read(A.id(), {whole(), whole()}).read(p.id(), {at(0)}).flops(0).stored_rows_selected_from("
                        "{&A.desc()})");
+  check_contains_words(text, ".stored_columns_selected_from({&A.desc()})");
   check_contains_words(
       text,
       "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0, {1, n, place(4), \"p[i]` of `A\"}}, {1, 1, 0, 0}, "

@@ -56,6 +56,7 @@ TEST_CASE("codegen spellings: products in other forms are one contraction") {
 TEST_CASE("codegen spellings: operands of products are computed once an element, equal ones once") {
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k]((X[k, i] - v[i]) * (X[k, j] - v[j]));\n") == "MC");
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k](X[k, i] * X[k, j] / w[k]);\n") == "MC");
+  CHECK(classes_of(kInputs + "output G[i, j] = sum[k](X[k, i] * w[k] * X[k, j]);\n") == "MC");
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k](2.0 * X[i, k] * C[k, j]);\n") == "MC");
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k](X[k, i] * X[k, j]) where j <= i;\n") == "CM");
   // Vectors gain nothing, and elements excluded by a condition must not be multiplied.

@@ -289,4 +289,8 @@ TEST_CASE("functions are arguments, not values") {
              "or write whole-tensor expressions\n"
              "  1:9 declared here\n"
              "  2:7 in this call of `f` with T = f64\n");
+  check_says("fn g(f: fn(f64[k]) -> f64[r], y: f64[k]) -> f64[r] = f(y);\nprint(g(fn(y) = y, ones(3)));",
+             "1:49 undefined-name: `r` is not declared here: each call of `f` binds it anew; take it from a result of "
+             "`f`: size(v, 0) after `let v = f(…);`, or leave out the type that needs it\n"
+             "  2:7 in this call of `g`\n");
 }

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "passes/schedule/isl.h"
 #include "tests/unit/passes/support.h"
 
 // tests/passes/<pass>/<case>.in.tir is the program before, <case>.out.tir after the pass; the folder `pipeline` runs
@@ -66,5 +67,8 @@ TEST_CASE("passes: files") {
   }
   std::ranges::sort(cases);
   CHECK(cases.size() > 20);
-  for (const fs::path& path : cases) run_case(path);
+  for (const fs::path& path : cases) {
+    const bool without_isl = path.parent_path().filename() == "schedule_loops" && !passes::IntegerSets::available();
+    if (!without_isl) run_case(path);
+  }
 }

@@ -22,6 +22,7 @@ TEST_CASE("machine constants: comments, blank lines and constants that are left 
   const Machine m = parse_machine("# measured\n\n  bandwidth=5e8  # slow\r\n");
   CHECK(m.bandwidth == 5e8);
   CHECK(m.latency == Machine{}.latency);
+  CHECK(parse_machine("grain = 5e-5").grain == 5e-5);
   CHECK(parse_machine("") == Machine{});
 }
 
@@ -60,6 +61,22 @@ TEST_CASE("machine constants: near ones are those between nodes unless they are 
   CHECK(parse_machine(machine_text(both)) == both);
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("near_latency = 0")), "line 1: `0` is not a positive number",
                        std::runtime_error);
+}
+
+TEST_CASE(
+    "machine constants: rates of products in rows and of loops follow from that of products unless they are named") {
+  plan::Op op;
+  op.op_class = plan::OpClass::kReduce;
+  op.product_share = 0.75;
+  const Machine one = parse_machine("flop_rate = 1e10\n");
+  CHECK(plan::seconds_of_flops(op, 1e10, one) == doctest::Approx(0.75 + 0.25 * 5));
+  CHECK(plan::seconds_of_loop(1e10, one) == doctest::Approx(5));
+  const Machine three = parse_machine("flop_rate = 1e10\nrow_product_rate = 5e9\nloop_rate = 1e9\n");
+  CHECK(plan::seconds_of_flops(op, 1e10, three) == doctest::Approx(0.75 * 2 + 0.25 * 10));
+  CHECK(plan::seconds_of_loop(1e10, three) == doctest::Approx(10));
+  op.op_class = plan::OpClass::kContraction;
+  CHECK(plan::seconds_of_flops(op, 1e10, three) == 1);
+  CHECK(parse_machine(machine_text(three)) == three);
 }
 
 TEST_CASE("factorise: tall QR is indirect where many rows pay for a second tree, or where it is forced") {

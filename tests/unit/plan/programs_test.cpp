@@ -276,6 +276,7 @@ TEST_CASE(
       inputs.ranks = ranks;
       inputs.threads = static_cast<int>(1 + ranks % 3);
       inputs.window = ranks == 3 ? 1000 : 0;
+      inputs.machine.grain = 1e-9 * static_cast<double>(ranks * ranks * ranks * ranks);
       INFO("case ", n, " at ", ranks, " ranks");
       REQUIRE(cuts_of_program(n, inputs, scale) == expected);
     }

@@ -213,12 +213,20 @@ TEST_CASE("storage: a rearranged result stores at most its operands' elements, u
     OpBuilder builder(OpClass::kMap, "B", 1, 1);
     return builder.out("i", rows).out("j", columns).uncut().stored_rows_selected_from({&operand}).op();
   };
+  const auto columns_selected = [&] {
+    OpBuilder builder(OpClass::kMap, "B", 1, 1);
+    return builder.out("i", 128).out("j", 1280).uncut().stored_columns_selected_from({&operand}).op();
+  };
   CHECK(rows_selected(1280, 128).outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
   RowCounts counts{128, {0}};
   for (Index row = 0; row < 128; ++row) counts.before.push_back(counts.before.back() + (row == 77 ? 40 : 3));
   operand.rows = std::make_shared<const RowCounts>(counts);
   CHECK(rows_selected(1280, 128).outputs.front().stored == Estimate{0, 5120, 1280.0 * 40});
   CHECK(rows_selected(128, 10).outputs.front().stored == Estimate{0, 40, 1280});
+  CHECK(columns_selected().outputs.front().stored == Estimate{0, 5120, 1280.0 * 128});
+  counts.fullest_column = 7;
+  operand.rows = std::make_shared<const RowCounts>(counts);
+  CHECK(columns_selected().outputs.front().stored == Estimate{0, 5120, 1280.0 * 7});
 }
 
 TEST_CASE("storage: of a walk's operations, those at all points do not depend on the stored elements") {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/space/tiles.h"
 #include "tests/unit/plan/counting.h"
 
@@ -57,6 +58,25 @@ Tasks fused_sum(Index rows, Index flops, const PlanInputs& inputs) {
     if (op->op.op_class == OpClass::kReduce) return tasks_of(*op, recorder.planner);
   }
   return {};
+}
+
+/// Least predicted seconds of a fused operator over the rows of A with a product by B, which all rows share.
+double seconds_of_rows_times_shared(Index rows, Index inner, Index columns, double last_cache) {
+  PlanInputs inputs;
+  inputs.machine.last_cache = last_cache;
+  Recorder recorder(inputs);
+  const TensorId a = recorder.source("A", {rows, inner});
+  const TensorId b = recorder.source("B", {inner, columns});
+  OpBuilder map(OpClass::kMap, "C", 2, 1);
+  const Index flops = 2 * inner * columns;
+  map.out("i", rows).out("j", columns).uncut().read(a, {at(0), whole()}).read(b, {whole(), whole()});
+  map.flops_per_row(flops, flops);
+  recorder.finish(map, "C");
+  for (const auto& op : recorder.run()) {
+    if (op->op.op_class == OpClass::kMap)
+      return cost_of(op->op, op->plan, recorder.planner.lookup(), 0, inputs.machine, inputs.threads).seconds.lo;
+  }
+  return 0;
 }
 
 /// m[i] = max[k](X[i, k]) of a tensor computed by a map.
@@ -153,4 +173,12 @@ TEST_CASE("tasks: a small window or memory keeps thin products in short blocks")
 TEST_CASE("plan: a sum over the rows of a fused operator is split by its work, not by the number of rows") {
   CHECK(fused_sum(8000, 40000, machine(1, 2)).columns > 1);
   CHECK(fused_sum(8000, 10, machine(1, 2)).columns == 1);
+}
+
+TEST_CASE("plan: row blocks of a product pack a shared operand beyond half of the last cache from memory") {
+  // 16 blocks of 128 rows or fewer; the first read is part of the product's own.
+  const double shared = 8.0 * 2000 * 2300;
+  const double fits = seconds_of_rows_times_shared(2000, 2000, 2300, 2 * shared);
+  const double exceeds = seconds_of_rows_times_shared(2000, 2000, 2300, 2 * shared - 16);
+  CHECK(exceeds - fits == doctest::Approx(0.75 * 15 * shared / Machine().stream_rate));
 }

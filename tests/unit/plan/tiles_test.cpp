@@ -72,3 +72,23 @@ TEST_CASE("tiles: where a dimension stays whole the others are cut") {
   request.uncut = {true, true};
   for (const Tiling& t : choose_tiles(request, {}, inputs)) CHECK(t.tiles() == 1);
 }
+
+TEST_CASE("tiles: no tile is cut for threads into pieces shorter than a grain, and large ones are cut in any case") {
+  PlanInputs inputs;
+  inputs.threads = 2;
+  TileRequest request{{400, 400}, {1, 1}, false, 2};
+  const auto tiles = [&](double seconds) {
+    request.seconds = seconds / (400.0 * 400.0);
+    Index n = 1;
+    for (const Tiling& t : choose_tiles(request, {}, inputs)) n *= t.tiles();
+    return n;
+  };
+  inputs.machine.grain = 1e-4;
+  CHECK(tiles(1.9e-4) == 1);
+  CHECK(tiles(2.1e-4) == 2);
+  CHECK(tiles(1) == 4);  // then too few elements for another cut
+  inputs.machine.grain = 1;
+  CHECK(tiles(1.9e-4) == 1);
+  request.shape = {6000, 3000};
+  CHECK(tiles(1e-3) >= 18);
+}

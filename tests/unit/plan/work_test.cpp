@@ -4,13 +4,16 @@
 #include <random>
 
 #include "runtime/plan/cost/cost_model.h"
+#include "runtime/plan/cost/panel_cuts.h"
 #include "runtime/plan/schedules/program_plans.h"
+#include "tests/unit/plan/counting.h"
 #include "tests/unit/plan/target_regions.h"
 
 // Operation counts of planning, because seconds differ between machines.
 
 using namespace tdsl::plan;
 using namespace tdsl::tests::regions;
+using tdsl::tests::Recorder;
 using tdsl::tests::RegionWriter;
 
 namespace {
@@ -96,4 +99,77 @@ TEST_CASE("plan work: few ranks stand for many, both ends among them") {
       CHECK(sample[k] == sample[k / 16 * 16] + static_cast<Index>(k % 16));
     for (std::size_t k = 0; k < sample.size(); k += 16) CHECK(sample[k] % 16 == 0);
   }
+}
+
+namespace {
+
+/// The panels of `extent` values that subscript a dimension from `first` on, counted one by one.
+void check_panels(const Tiling& panels, Index first, const Tiling& tiles) {
+  using namespace counting;
+  Op op;
+  OpPlan plan;
+  DimAccess dim = at(0, first);
+  const RankView v{op, plan, {}, {Intervals{{0, panels.extent()}}}, {}, {}, true, true, 1, {}, {&panels}};
+  const auto cuts = PanelCuts::of(v, dim, tiles.extent());
+  REQUIRE(cuts);
+  const Intervals listed = touched(v, dim, tiles.extent());
+  REQUIRE(listed.size() == static_cast<std::size_t>(panels.tiles()));
+  CHECK(Intervals{cuts->elements()} == merged(listed));
+  bool cross = false, equal = true;
+  Index longest = 0;
+  for (const Interval& panel : listed) {
+    const Interval met = tiles.tiles_meeting(panel);
+    longest = std::max(longest, panel.size());
+    cross = cross || met.size() > 1;
+    equal = equal && panel == tiles.tile(met.lo);
+  }
+  CHECK(cuts->longest() == longest);
+  CHECK(cuts->cross(tiles) == cross);
+  CHECK(cuts->are_tiles(tiles) == equal);
+  for (const Interval inside : {Interval{0, tiles.extent()}, Interval{tiles.extent() / 3, 2 * tiles.extent() / 3}}) {
+    Index pieces = 0;
+    for (const Interval& panel : listed) pieces += tiles.tiles_meeting(intersect(panel, inside)).size();
+    CHECK(cuts->pieces(inside, tiles) == pieces);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("plan work: panels are counted without a list of them") {
+  for (const Index extent : {7, 24, 60}) {
+    for (const Index rest : {0, 3}) {
+      for (Index count = 2; count <= extent; count += 1 + count / 4) {
+        for (const Tiling& panels : {Tiling::near_equal(extent, count), Tiling::fixed(extent, count)}) {
+          for (const Index edge : {1, 4, 5, 24, 100}) {
+            CAPTURE(extent);
+            CAPTURE(count);
+            CAPTURE(edge);
+            check_panels(panels, rest, Tiling::fixed(extent + 2 * rest, edge));
+            check_panels(panels, rest, Tiling::near_equal(extent + 2 * rest, edge));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan work: a million panels cost as much time as few") {
+  PlanInputs inputs;
+  inputs.ranks = 16;
+  Recorder recorder(inputs);
+  const Index wide = 4'000'000, deep = 1'000'000;
+  const TensorId a = recorder.source("A", {wide, deep}), b = recorder.source("B", {deep, wide});
+  recorder.product(a, false, b, false, wide, wide, deep);
+  const auto planned = recorder.run();
+  const PlannedOp& product = *planned.back();
+  REQUIRE(product.op.op_class == OpClass::kContraction);
+  REQUIRE(product.plan.reduce.size() == 1);
+  OpPlan thin = product.plan;
+  thin.reduce[0] = Tiling::near_equal(deep, deep);
+  const auto cost = [&](const OpPlan& plan) {
+    return cost_of(product.op, plan, recorder.planner.lookup(), 5, inputs.machine, 1);
+  };
+  CHECK(cost(thin).received_elements.hi == cost(product.plan).received_elements.hi);
+  CHECK(cost(thin).step_bytes.hi < cost(product.plan).step_bytes.hi);
+  CHECK(counting::view_of(product.op, thin, 5).label[static_cast<std::size_t>(product.op.reduce[0].label)].size() == 1);
 }

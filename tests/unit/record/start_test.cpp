@@ -113,6 +113,33 @@ TEST_CASE("forms: predicted seconds decide over operations, but not under --repr
   CHECK(start_of(program, inputs, by(nullptr)).plan->forms.at(10) == 0);
 }
 
+TEST_CASE("forms: a tie goes to large products") {
+  constexpr Index n = 512;
+  const Recording program = [](Recorder& recorder, Control& control) {
+    const auto matrix = [&](int site) {
+      plan::OpBuilder op(plan::OpClass::kSource, "A", site, site);
+      op.out("i", n).out("j", n).flops(1);
+      return recorder.record(std::move(op.op()), ElementType::kF64);
+    };
+    const TensorHandle a = matrix(1), b = matrix(2);
+    TensorHandle c;
+    const auto product = [&](int site, bool in_rows) {
+      plan::OpBuilder op(in_rows ? plan::OpClass::kReduce : plan::OpClass::kContraction, "C", site, site);
+      op.out("i", n).out("j", n).reduce("k", n).read(a.id(), {plan::at(0), plan::at(2)});
+      op.read(b.id(), {plan::at(2), plan::at(1)}).combine(plan::Combine::kSum).flops(2);
+      op.op().by_rows = in_rows;
+      op.op().product_share = in_rows ? 1 : 0;
+      c = recorder.record(std::move(op.op()), ElementType::kF64);
+    };
+    const std::vector<Control::Branch> forms{[&] { product(11, true); }, [&] { product(12, false); }};
+    control.choose(10, forms);
+  };
+  plan::PlanInputs inputs = inputs_of(1);
+  CHECK(start_of(program, inputs, by(nullptr)).plan->forms.at(10) == 1);
+  inputs.machine.row_product_rate = 2 * inputs.machine.flop_rate;
+  CHECK(start_of(program, inputs, by(nullptr)).plan->forms.at(10) == 0);
+}
+
 TEST_CASE("forms: a plan's choices are checked when it is read") {
   const std::string head = "tdsl plan 1\nprogram \"p\" region 1 ranks 1 schedule greedy\nmesh\n";
   CHECK(plan::parse_plan(head + "choose 3 1\nchoose 4 0\n").forms == std::map<int, int>{{3, 1}, {4, 0}});

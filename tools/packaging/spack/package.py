@@ -13,6 +13,7 @@ class Tdsl(CMakePackage):
     version("main", branch="main")
 
     variant("hdf5", default=True, description="Read and write HDF5 files")
+    variant("isl", default=True, description="Distribute sequential loop nests")
 
     depends_on("c", type="build")
     depends_on("cxx", type=("build", "run"))
@@ -28,6 +29,7 @@ class Tdsl(CMakePackage):
     depends_on("blis threads=none libs=static")
     depends_on("netlib-lapack ~shared")
     depends_on("sleef")
+    depends_on("isl", when="+isl")
     depends_on("zlib libs=static")
     depends_on("hdf5 ~mpi", when="+hdf5")
     depends_on("python@3.9:", type="run")
@@ -43,6 +45,7 @@ class Tdsl(CMakePackage):
             self.define("TDSL_TESTS", False),
             self.define("TDSL_BUILD_ONCE", True),
             self.define_from_variant("TDSL_HDF5", "hdf5"),
+            self.define_from_variant("TDSL_ISL", "isl"),
             self.define("CMAKE_INSTALL_RPATH_USE_LINK_PATH", True),
         ]
 

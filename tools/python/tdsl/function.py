@@ -13,7 +13,7 @@ from . import compiled, explained, translation
 from .errors import ArgumentError, CompileError, Different, Error, RunError, TranslationError
 from .program import Program
 
-_WIDENED = {"uint8", "int8", "uint16", "int16", "uint32"}
+_WIDENED = {np.dtype(name).num for name in ("uint8", "int8", "uint16", "int16", "uint32")}
 Arguments = typing.Dict[str, typing.Any]
 
 
@@ -31,7 +31,13 @@ class _Variant:
         self.program: Program = compiled.loaded(made.folder)(**options)
         named = {name for extents in made.shapes.values() for _, terms in extents for name in terms}
         self._whole = [parameter for parameter, option in made.options.items() if option in named]
-        self._outputs = list(dict.fromkeys([*made.results, *made.updated]))
+        inputs = self.program.library.inputs
+        self._inputs = [(parameter, option) for parameter, option in made.options.items() if option in inputs]
+        self._params = [(parameter, option) for parameter, option in made.options.items() if option not in inputs]
+        outputs = list(dict.fromkeys([*made.results, *made.updated]))
+        self._wanted = dict.fromkeys(outputs)
+        self._places = {name: place for place, name in enumerate(outputs)}
+        self._returned = [self._places[name] for name in made.results]
 
     def fits(self, arguments: Arguments) -> bool:
         sizes = tuple([*(arguments[name].shape for name in self.translated.shapes), *(int(arguments[name]) for name in self._whole)])
@@ -44,30 +50,31 @@ class _Variant:
 
     def __call__(self, arguments: Arguments) -> typing.Any:
         made = self.translated
-        given = {option: _plain(arguments[parameter]) for parameter, option in made.options.items()}
-        out = {}
+        inputs = {option: _plain(arguments[parameter]) for parameter, option in self._inputs}
+        params = {option: arguments[parameter] for parameter, option in self._params}
+        wanted: Arguments = dict(self._wanted) if made.updated else self._wanted
         later = []
         for output, parameter in made.updated.items():
             array = arguments[parameter]
             _require_alone(parameter, arguments)
-            if array.dtype.name in _WIDENED or not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
+            if array.dtype.num in _WIDENED or not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
                 later.append((output, array))
             else:
-                out[output] = array
+                wanted[output] = array
         try:
-            results = self.program(given, outputs=self._outputs, out=out)
+            results = self.program.values(inputs, params, wanted)
         except RunError as error:
             line = translation.python_line(made.text, error.line)
             raise RunError(str(error), (self.file, line)) from None
         for output, array in later:
-            array[...] = results[output].astype(array.dtype)
-        returned = tuple([results[name] for name in made.results])
+            array[...] = results[self._places[output]].astype(array.dtype)
+        returned = tuple([results[place] for place in self._returned])
         return returned if made.several else returned[0] if returned else None
 
 
 def _plain(value: typing.Any) -> typing.Any:
     """Small integers as the program has them."""
-    return value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype.name in _WIDENED else value
+    return value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype.num in _WIDENED else value
 
 
 def _require_alone(parameter: str, arguments: Arguments) -> None:

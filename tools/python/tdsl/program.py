@@ -139,7 +139,14 @@ class Program:
         RunError, OutOfMemory."""
         given = {**inputs, **named} if inputs else named
         with self._lock:
-            return self._run(self._use(given, params), self._wanted(outputs, out))
+            wanted = self._wanted(outputs, out)
+            return Results(wanted, self._run(self._use(given, params), wanted))
+
+    def values(self, inputs: Inputs, params: Inputs, wanted: Inputs) -> typing.List[typing.Any]:
+        """The values of outputs, for callers that know the names: `wanted` has None or an array for each output."""
+        with self._lock:
+            self._set(params)
+            return self._run(inputs, wanted)
 
     def layout(self, name: str, /, **given: typing.Any) -> typing.List[typing.Tuple[typing.Tuple[int, ...], typing.Tuple[int, ...]]]:
         """Where this rank's elements of a tensor should be, for inputs of these shapes: a list of (lo, hi)."""
@@ -165,8 +172,6 @@ class Program:
 
     def _use(self, given: Inputs, params: typing.Optional[Inputs]) -> Inputs:
         """Gives the params of a call to the program; the rest of its keywords are inputs."""
-        if not self._close.alive:
-            raise Error("the program has been closed")
         library = self.library
         values = dict(params) if params else {}
         inputs = {}
@@ -179,11 +184,17 @@ class Program:
             if name not in library.params:
                 raise ArgumentError(f"{library.name} has no input {name}; inputs: {', '.join(library.inputs) or 'none'}; params: "
                                     f"{', '.join(library.params) or 'none'}; options of the command line are given when the program is made")
-        words = library.words(values)
+        self._set(values)
+        return inputs
+
+    def _set(self, values: Inputs) -> None:
+        """Gives the params of the next calls to the program."""
+        if not self._close.alive:
+            raise Error("the program has been closed")
+        words = self.library.words(values) if values else []
         if words != self._params:
             self._check(self._call["params"](self._handle, *abi.c_words(words)))
             self._params = words
-        return inputs
 
     def _wanted(self, outputs: typing.Optional[typing.Iterable[str]], out: typing.Optional[Inputs]) -> Inputs:
         if outputs is None and out is None:
@@ -219,7 +230,7 @@ class Program:
             self._kept[layouts, wanted] = found
         return found
 
-    def _run(self, inputs: Inputs, wanted: Inputs) -> Results:
+    def _run(self, inputs: Inputs, wanted: Inputs) -> typing.List[typing.Any]:
         given = {name: self._given_boxes(name, value) for name, value in inputs.items()}
         targets: typing.Dict[str, typing.List[Box]] = dict.fromkeys(wanted, [])
         later: typing.List[typing.Any] = []
@@ -233,7 +244,7 @@ class Program:
         del keep
         for target, fresh in later:
             target[...] = fresh
-        return Results(wanted, [self._result(k, results) if value is None else value for k, value in enumerate(wanted.values())])
+        return [self._result(k, results) if value is None else value for k, value in enumerate(wanted.values())]
 
     @staticmethod
     def _apart(box: Box, read: typing.List[typing.Any], later: typing.List[typing.Tuple[typing.Any, typing.Any]]) -> Box:

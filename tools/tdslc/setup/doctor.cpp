@@ -3,9 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -13,9 +10,6 @@
 #include "runtime/base/environment.h"
 #include "runtime/disk/disk_rates.h"
 #include "runtime/io/text_file.h"
-#include "runtime/kernels/product/blas_call.h"
-#include "runtime/kernels/product/contraction.h"
-#include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
 #include "tools/build/cache.h"
 #include "tools/build/output_file.h"
@@ -25,64 +19,12 @@
 #include "tools/tdslc/setup/installation.h"
 #include "tools/tdslc/setup/launcher.h"
 #include "tools/tdslc/setup/overheads.h"
+#include "tools/tdslc/setup/rates.h"
 #include "tools/tdslc/submit/site_file.h"
 
 namespace tdsl::tools {
 
 namespace {
-
-double seconds_of(const std::function<void()>& f) {
-  const auto begin = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/// The minimum over `times` runs, which suppresses noise.
-double best_of(int times, const std::function<void()>& f) {
-  double best = seconds_of(f);
-  for (int k = 1; k < times; ++k) best = std::min(best, seconds_of(f));
-  return best;
-}
-
-rt::Operand operand(std::vector<double>& data, std::int64_t n) {
-  rt::Operand o;
-  o.data = reinterpret_cast<std::byte*>(data.data());
-  o.box.rank = 2;
-  o.box[0] = o.box[1] = {0, n};
-  o.stride[0] = n;
-  o.stride[1] = 1;
-  return o;
-}
-
-/// Flops per second of one thread in the GEMM used by programs.
-double measure_gemm() {
-  constexpr std::int64_t n = 768;
-  rt::blas::prepare();
-  plan::OpBuilder op(plan::OpClass::kContraction, "C", 1, 0);
-  op.out("i", n).out("j", n).reduce("k", n).read(0, {plan::at(0), plan::at(2)}).read(1, {plan::at(2), plan::at(1)});
-  op.combine(plan::Combine::kSum).flops(2);
-  const rt::Kernel kernel = rt::contraction_kernel(std::make_shared<const plan::Op>(op.op()), rt::ElementType::kF64);
-  std::vector<double> a(n * n, 1.0), b(n * n, 2.0), c(n * n, 0.0);
-  const std::vector<rt::Operand> inputs = {operand(a, n), operand(b, n)};
-  const std::vector<rt::Operand> outputs = {operand(c, n)};
-  const std::vector<plan::Interval> labels(3, {0, n});
-  rt::TaskArgs args;
-  args.labels = labels;
-  args.inputs = inputs;
-  args.outputs = outputs;
-  args.out_box = outputs[0].box;
-  return 2.0 * n * n * n / best_of(5, [&] { kernel(args); });
-}
-
-/// Bytes per second of one thread in a[i] = b[i] + s * c[i].
-double measure_stream() {
-  constexpr std::size_t n = std::size_t{1} << 23;
-  std::vector<double> a(n, 0.0), b(n, 1.0), c(n, 2.0);
-  const double best = best_of(5, [&] {
-    for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 3.0 * c[i];
-  });
-  return 3.0 * static_cast<double>(n) * sizeof(double) / best;
-}
 
 /// Latency and bandwidth between two ranks, or why they could not be measured.
 struct Link {
@@ -135,18 +77,23 @@ plan::Machine known_before(const std::string& file) {
   } catch (const std::runtime_error&) { return {}; }
 }
 
-/// Measurements of links, disk and small steps, in addition to the constants.
+/// Measurements of kernels, links, disk and small steps, in addition to the constants.
 struct Measured {
   Link near, far;
   rt::DiskRates disk;
   Overheads overheads;
+  KernelRates rates;
 };
 
 plan::Machine measure(const std::string& file, const CommandLine& line, Measured& measured) {
   const plan::Machine before = known_before(file);
   plan::Machine m;
-  m.flop_rate = measure_gemm();
-  m.stream_rate = measure_stream();
+  measured.rates = measure_rates();
+  m.flop_rate = measured.rates.product;
+  m.row_product_rate = measured.rates.row_product;
+  m.loop_rate = measured.rates.loop > 0 ? measured.rates.loop : before.loop_rate;
+  m.stream_rate = measured.rates.stream;
+  m.last_cache = measured.rates.last_cache > 0 ? measured.rates.last_cache : before.last_cache;
   measured.near = measure_link("");
   m.near_latency = measured.near.latency;
   m.near_bandwidth = measured.near.bandwidth;
@@ -159,6 +106,7 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   measured.overheads = measure_overheads(measured.near.latency);
   m.task_overhead = measured.overheads.task > 0 ? measured.overheads.task : before.task_overhead;
   m.exchange_overhead = measured.overheads.exchange > 0 ? measured.overheads.exchange : before.exchange_overhead;
+  m.grain = std::max(plan::Machine{}.grain, measure_wake_up());
   if (line.hosts.empty()) return m;
   measured.far = measure_link(line.hosts);
   if (!measured.far.trouble.empty()) return m;
@@ -190,9 +138,18 @@ std::string disk_text(const plan::Machine& m, const rt::DiskRates& disk) {
                      disk.direct ? "" : ", which cannot pass by the system's cache");
 }
 
+std::string rates_text(const plan::Machine& m, const std::string& trouble) {
+  return fmt::format("     matrix product {:.1f} GFLOP/s per thread, {:.1f} by blocks of rows\n", m.flop_rate * 1e-9,
+                     m.flop_rate / m.product_in_rows() * 1e-9) +
+         fmt::format("     vector loops   {:.1f} GFLOP/s per thread{}\n", m.flop_rate / m.flop_in_loop() * 1e-9,
+                     trouble.empty() ? "" : fmt::format(" (not measured now: {})", trouble)) +
+         fmt::format("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
+}
+
 std::string overheads_text(const plan::Machine& m, const std::string& trouble) {
-  const std::string overheads = fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us",
-                                            m.task_overhead * 1e6, m.exchange_overhead * 1e6);
+  const std::string overheads =
+      fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us, grain {:.0f} us", m.task_overhead * 1e6,
+                  m.exchange_overhead * 1e6, m.grain * 1e6);
   return overheads + (trouble.empty() ? "\n" : fmt::format(" (not measured now: {})\n", trouble));
 }
 
@@ -212,9 +169,13 @@ int doctor(const CommandLine& line) {
                                             {"near_latency", m.latency_within()},
                                             {"near_bandwidth", m.bandwidth_within()},
                                             {"flop_rate", m.flop_rate},
+                                            {"row_product_rate", m.row_product_rate},
+                                            {"loop_rate", m.flop_rate / m.flop_in_loop()},
                                             {"stream_rate", m.stream_rate},
+                                            {"last_cache", m.last_cache},
                                             {"task_overhead", m.task_overhead},
                                             {"exchange_overhead", m.exchange_overhead},
+                                            {"grain", m.grain},
                                             {"disk_read_rate", m.disk_read_rate},
                                             {"disk_write_rate", m.disk_write_rate}};
   bool good = measured.far.trouble.empty() && (line.spill.empty() || measured.disk.trouble.empty());
@@ -236,8 +197,8 @@ int doctor(const CommandLine& line) {
     return good ? 0 : 1;
   }
   fmt::print("     cores          {}\n", std::thread::hardware_concurrency());
-  fmt::print("     matrix product {:.1f} GFLOP/s per thread\n", m.flop_rate * 1e-9);
-  fmt::print("     memory stream  {:.1f} GB/s per thread\n", m.stream_rate * 1e-9);
+  fmt::print("{}", rates_text(m, measured.rates.trouble));
+  fmt::print("     last cache     {:.1f} MB\n", m.last_cache * 1e-6);
   fmt::print("{}", links_text(m, measured, !line.hosts.empty() && measured.far.trouble.empty()));
   fmt::print("{}", overheads_text(m, measured.overheads.trouble));
   fmt::print("{}", disk_text(m, measured.disk));

@@ -1,20 +1,17 @@
 #include "tools/tdslc/setup/overheads.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
-#include "tools/build/compile.h"
-#include "tools/build/output_file.h"
-#include "tools/build/process.h"
-#include "tools/tdslc/build_program.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/setup/launcher.h"
+#include "tools/tdslc/setup/measured_program.h"
 
 namespace tdsl::tools {
 
@@ -37,21 +34,10 @@ struct Iteration {
   double tasks = 0;  ///< per rank
 };
 
-/// The program's executable, and the files of its runs.
 class SmallSteps {
  public:
   SmallSteps()
-      : toolchain_(codegen::read_toolchain(codegen::find_prefix())),
-        folder_({(std::filesystem::temp_directory_path() / "tdsl-doctor-").string()}) {
-    if (folder_.path().empty()) throw std::runtime_error("cannot make a temporary folder");
-    CommandLine line;
-    line.command = Command::kBuild;
-    line.program = file("iterations.tdsl");
-    line.disabled_passes = {"serial_loops"};  // otherwise the loop would be a single task
-    codegen::write_text(line.program, kIterations);
-    codegen::write_text(file("machine.conf"), kSharing);
-    executable_ = build_program(line, toolchain_).path;
-  }
+      : program_("iterations", kIterations, "c", {"serial_loops"}) {}  // otherwise the loop would be a single task
 
   /// The fastest of several runs.
   [[nodiscard]] Iteration on(int ranks) {
@@ -64,36 +50,17 @@ class SmallSteps {
   }
 
  private:
-  [[nodiscard]] std::string file(const std::string& name) const {
-    return (std::filesystem::path(folder_.path()) / name).string();
-  }
-
   [[nodiscard]] Iteration run(int ranks) {
-    const std::string figures = file("stats.json");
-    std::vector<std::string> command;
-    if (ranks > 1) command = launcher_command(toolchain_, ranks, false);
-    command.insert(command.end(), {executable_, "--threads", "1", "--quiet", "--steps", std::to_string(kSteps), "--c",
-                                   file("c.npy"), "--stats", figures});
-    if (ranks > 1) command.insert(command.end(), {"--tile", "1"});
-    codegen::WorkFolder session(session_folders(false));
-    std::vector<std::pair<std::string, std::string>> environment = session_variables(session);
-    environment.emplace_back("TDSL_MACHINE", file("machine.conf"));
-    const codegen::ProcessResult result = codegen::run_process(
-        {.command = command, .environment = environment, .capture = true, .folder = &session, .launcher = ranks > 1});
-    if (result.exit_code != 0)
-      throw std::runtime_error(
-          fmt::format("a program of small steps ended with {} on {} ranks", result.exit_code, ranks));
-    std::ifstream in(figures);
-    const nlohmann::json told = nlohmann::json::parse(in);
+    std::vector<std::string> options = {"--steps", std::to_string(kSteps)};
+    if (ranks > 1) options.insert(options.end(), {"--tile", "1"});
+    const nlohmann::json told = program_.run(ranks, options, kSharing);
     double tasks = 0;
     for (const auto& statement : told.at("statements")) tasks += statement.at("measured").at("tasks").get<double>();
     const auto& phases = told.at("phases");
     return {(phases.at("plan").get<double>() + phases.at("compute").get<double>()) / kSteps, tasks / ranks / kSteps};
   }
 
-  codegen::Toolchain toolchain_;
-  codegen::WorkFolder folder_;
-  std::string executable_;
+  MeasuredProgram program_;
 };
 
 }  // namespace
@@ -110,6 +77,31 @@ Overheads measure_overheads(double latency) {
     found.trouble = "a program of small steps does not compile";
   } catch (const std::exception& error) { found.trouble = error.what(); }
   return found;
+}
+
+double measure_wake_up() {
+  constexpr int kRounds = 200;
+  const auto seconds = [] {
+    std::mutex mutex;
+    std::condition_variable wake;
+    int turn = 0;
+    const auto take_turns = [&](int mine) {
+      for (int k = 0; k < kRounds; ++k) {
+        std::unique_lock lock(mutex);
+        wake.wait(lock, [&] { return turn % 2 == mine; });
+        ++turn;
+        wake.notify_one();
+      }
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    std::thread other([&] { take_turns(1); });
+    take_turns(0);
+    other.join();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  double best = seconds();
+  for (int k = 1; k < kRuns; ++k) best = std::min(best, seconds());
+  return best / (2 * kRounds);
 }
 
 }  // namespace tdsl::tools

@@ -16,4 +16,7 @@ struct Overheads {
 /// between them.
 [[nodiscard]] Overheads measure_overheads(double latency);
 
+/// Seconds until a thread that sleeps runs after another has woken it.
+[[nodiscard]] double measure_wake_up();
+
 }  // namespace tdsl::tools

@@ -4,8 +4,8 @@ import dataclasses
 
 from .elements import OPERATORS
 from .extents import Extent
-from .table import numpy, product
-from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, unified
+from .table import numpy, product, transposed
+from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, text_of, unified
 
 @numpy("dot", "a b", method=True)
 def _dot(call):
@@ -106,24 +106,33 @@ def _einsum(call):
     return Value(code, type_, tuple(extents[letter] for letter in result))
 
 
-@numpy("cov", "m")
+@numpy("cov", "m other= rowvar= bias= ddof=")
 def _cov(call):
-    value = floating(call.value("m"))
-    if value.rank != 2:
-        call.refuse("import-rank", "np.cov of a vector")
-    name = call.let("centered", f"{value.at(SUM)} - mean({value.code}, axis=1, keepdims=true)")
-    count = f"f64({(value.shape[1] - Extent(1)).code()})"
-    return Value(f"{name} @ {name}' / {count}", "f64", value.shape[:1] * 2, PRODUCT)
+    rows = _variables(call)
+    ddof = call.literal("ddof", 0 if call.literal("bias", False) else 1)
+    if rows.rank == 1:
+        return Value(f"variance({rows.code}, ddof={ddof})", rows.type)
+    name = call.let("centered", f"{rows.at(SUM)} - mean({rows.code}, axis=1, keepdims=true)")
+    count = f"{rows.type}({(rows.shape[1] - Extent(ddof)).code()})"
+    return Value(f"{name} @ {name}' / {count}", rows.type, rows.shape[:1] * 2, PRODUCT)
 
 
-@numpy("corrcoef", "m other=")
-def _corrcoef(call):
+def _variables(call):
+    """The arguments as rows of observations: those of a matrix, or two vectors."""
     value = floating(call.value("m"))
     if call.has("other"):
         other = floating(call.value("other"))
         if value.rank != 1 or other.rank != 1:
-            call.refuse("import-rank", "np.corrcoef of two matrices")
-        value = Value(call.let("rows", f"[{value.code}, {other.code}]"), "f64", (Extent(2), *value.shape))
+            call.refuse("import-rank", f"np.{call.name} of two matrices")
+        return Value(call.let("rows", f"[{value.code}, {other.code}]"), "f64", (Extent(2), *value.shape))
+    if value.rank > 2:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    return transposed(value) if value.rank == 2 and not call.literal("rowvar", True) else value
+
+
+@numpy("corrcoef", "m other= rowvar=")
+def _corrcoef(call):
+    value = _variables(call)
     if value.rank != 2:
         call.refuse("import-rank", "np.corrcoef of one vector")
     centered = call.let("centered", f"{value.at(SUM)} - mean({value.code}, axis=1, keepdims=true)")
@@ -132,18 +141,26 @@ def _corrcoef(call):
     return Value(f"{product_} / outer({scale}, {scale})", "f64", value.shape[:1] * 2, PRODUCT)
 
 
-@numpy("histogram", "a bins= range= weights=")
+@numpy("histogram", "a bins= range= weights= density=")
 def _histogram(call):
     """Counts or sums of weights between equal edges, and the edges; NumPy's own arithmetic decides the bin of each element."""
     value, translator = floating(call.value("a")), call.translator
+    bins = translator.plain(call.given["bins"]) if call.has("bins") and not isinstance(call.given["bins"], (ast.List, ast.Tuple)) else text_of(10)
+    if value.rank != 1 or bins.rank or bins.type not in ("i64", "i32") or call.has("range") and call.has("weights"):
+        call.refuse("import-option", "np.histogram of a matrix, with edges, or with a range and weights")
     bins = translator.extent(call.given["bins"]) if call.has("bins") else Extent(10)
-    if value.rank != 1 or call.has("range"):
-        call.refuse("import-option", "np.histogram of a matrix or with a range")
-    low, high = call.let("low", f"min({value.code})"), call.let("high", f"max({value.code})")
+    bounds = call.any_value("range").items if call.has("range") else None
+    if bounds is not None and len(bounds) != 2:
+        call.refuse("import-option", "np.histogram with a range that is not a pair")
+    low, high = (floating(bound).code for bound in bounds) if bounds else (call.let("low", f"min({value.code})"), call.let("high", f"max({value.code})"))
     number = bins.code()
     edges = Value(f"linspace({low}, {high}, {number} + 1)", "f64", (bins + Extent(1),))
     if not call.has("weights"):
-        return Value("", "tuple", items=[Value(f"histogram({value.code}, {low}, {high}, {number})", "i64", (bins,)), edges])
+        counts = Value(f"histogram({value.code}, {low}, {high}, {number})", "i64", (bins,))
+        if call.literal("density", False):
+            name = call.let("counts", counts.code)
+            counts = Value(f"{name} / diff({edges.code}) / f64(sum({name}))", "f64", (bins,), PRODUCT)
+        return Value("", "tuple", items=[counts, edges])
     weights = call.value("weights")
     place = call.let("bin", f"min(searchsorted(linspace({low}, {high}, {number} + 1), {value.code}, side=right), {number}) - 1")
     counted = call.let("counted", f"bincount({place}, {number}, weights={weights.code})")
@@ -197,13 +214,17 @@ def _kron(call):
 
 @numpy("quantile percentile", "a q axis=")
 def _quantile(call):
-    value, q = floating(call.value("a")), floating(call.value("q"))
-    if q.rank:
-        call.refuse("import-rank", f"np.{call.name} of several places at once")
+    value, q = floating(call.value("a")), call.any_value("q")
     axis = f", axis={call.axis(value.rank)}" if call.has("axis") else ""
     shape = tuple(e for i, e in enumerate(value.shape) if i != call.axis(value.rank)) if axis else ()
-    place = q.code if call.name == "quantile" else f"{q.at(PRODUCT)} / 100.0"
-    return Value(f"quantile({value.code}, {place}{axis})", value.type, shape)
+
+    def at(place):
+        return f"quantile({value.code}, {place.code if call.name == 'quantile' else f'{place.at(PRODUCT)} / 100.0'}{axis})"
+    if q.items is not None and 0 < len(q.items) <= 64 and not any(item.rank or item.items is not None for item in q.items):
+        return Value(f"[{', '.join(at(floating(item)) for item in q.items)}]", value.type, (Extent(len(q.items)), *shape))
+    if call.translator.require_plain(q, call.node).rank:
+        call.refuse("import-rank", f"np.{call.name} of several places at once")
+    return Value(at(floating(q)), value.type, shape)
 
 
 @numpy("ptp", "a axis=", method=True)

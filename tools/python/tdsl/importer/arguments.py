@@ -12,12 +12,14 @@ class Entry:
     optional: tuple
     many: bool  # any number of further positional arguments, as `rest`
     handler: typing.Callable
+    named: tuple = ()  # keywords only
 
 
 def entry(signature, handler):
-    """`"a axis= keepdims="`: a is required, the others are not; `*rest` takes more."""
+    """`"a axis= keepdims="`: a is required, the others are not; `*rest` takes more, and parameters behind it are keywords."""
     words = signature.split()
-    return Entry(tuple(w for w in words if w[-1] != "=" and w[0] != "*"), tuple(w[:-1] for w in words if w[-1] == "="), "*rest" in words, handler)
+    named = tuple(w[:-1] for w in words[words.index("*rest"):] if w[-1] == "=") if "*rest" in words else ()
+    return Entry(tuple(w for w in words if w[-1] != "=" and w[0] != "*"), tuple(w[:-1] for w in words if w[-1] == "="), "*rest" in words, handler, named)
 
 
 def bind_arguments(known, node, receiver, name):
@@ -27,12 +29,12 @@ def bind_arguments(known, node, receiver, name):
     if receiver is not None:
         given[order[0]] = receiver
         order = order[1:]
-    positional = list(node.args)
-    if len(positional) > len(order):
+    positional, places = list(node.args), [parameter for parameter in order if parameter not in known.named]
+    if len(positional) > len(places):
         if not known.many:
-            raise Place(positional[len(order)], "import-option", f"argument {len(order) + 1} of {_shown(name)} is not translated")
-        given["rest"] = positional[len(order):]
-    given.update(zip(order, positional))
+            raise Place(positional[len(places)], "import-option", f"argument {len(places) + 1} of {_shown(name)} is not translated")
+        given["rest"] = positional[len(places):]
+    given.update(zip(places, positional))
     for keyword in node.keywords:
         if keyword.arg not in order:
             raise Place(keyword.value, "import-option", f"`{keyword.arg}=` of {_shown(name)} is not translated")

@@ -88,7 +88,7 @@ class Calls:
         return Value("", "none") if result is None else result
 
     def parameter(self, name, value, node, frame):
-        if value.items is not None or value.type in ("none", "function") or value.literal and name not in frame.stored:
+        if value.items is not None or value.type in ("none", "function", "text") or value.literal and name not in frame.stored:
             return Binding(None, value)
         self.require_plain(value, node)
         if name in frame.changed and value.rank:

@@ -1,8 +1,9 @@
 """Functions of elements: NumPy's, those of `math`, and Python's."""
 import ast
+import dataclasses
 
 from .arguments import entry
-from .table import METHODS, NUMPY, PYTHON, numpy, stored
+from .table import METHODS, NUMPY, PYTHON, Call, numpy, selected_count, stored
 from .values import COMPARISON, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, of_extent, text_of, unified
 
 _SAME = {name: name for name in "exp sqrt sin cos tan tanh log log1p expm1 log2 log10 exp2 sinh cosh cbrt floor ceil trunc sign isnan isinf isfinite".split()}
@@ -15,7 +16,11 @@ _KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "posit
 
 def _elementwise(call):
     name = _RENAMED.get(call.short, call.short) if not call.name.startswith("math.") else {"fabs": "abs"}.get(call.short, call.short)
-    value = call.value("x")
+    value = call.any_value("x")
+    if value.mask is not None and not call.has("out"):  # of a selection: still one
+        plain = Call(call.translator, call.node, call.name, {"x": dataclasses.replace(value, mask=None, rows=False)})
+        return dataclasses.replace(_elementwise(plain), mask=value.mask, rows=value.rows)
+    value = call.translator.require_plain(value, call.node)
     if not name:
         return value
     if call.short not in _KEEP_INTEGERS or value.type == "bool":
@@ -107,14 +112,23 @@ def _angles(call):
     return Value(f"{value.at(PRODUCT)} * ({factor})", value.type, value.shape, PRODUCT)
 
 
-@numpy("where", "c a b")
+@numpy("where", "c a= b=")
 def _where(call):
+    if not call.has("a"):
+        return Value("", "tuple", items=[places_where(call, call.value("c"))])
     c, a, b = _as_bool(call.value("c")), call.value("a"), call.value("b")
     shape = broadcast(call.node, c.shape, broadcast(call.node, a.shape, b.shape))
     a, b, type_ = unified(a, b)
     if a.literal and b.literal and type_ == "f64":
         a, b = cast(a, "f64"), cast(b, "f64")
     return Value(f"where({c.code}, {a.code}, {b.code})", type_, shape)
+
+
+def places_where(call, condition):
+    """The places where a condition holds: a selection of all places."""
+    if condition.rank != 1:
+        call.refuse("import-shape", f"the places of np.{call.short}: their number depends on data")
+    return Value(f"iota({condition.shape[0].code()})", "i64", condition.shape, mask=_as_bool(condition).code)
 
 
 @numpy("clip", "x a_min= a_max= out=", method=True)
@@ -142,13 +156,29 @@ def _python_cast(call):
 PYTHON.update({name: entry("x", _python_cast) for name in ("float", "int", "bool")})
 
 
+@numpy("round round_ around", "x decimals= out=", method=True)
+def _rounded_elements(call):
+    return stored(call, rounded(call.value("x"), call.literal("decimals", 0)))
+
+
+def rounded(value, decimals):
+    if value.type not in ("f32", "f64"):
+        return value
+    if not decimals:
+        return Value(f"round({value.code})", value.type, value.shape)
+    scale = cast(text_of(float(10 ** abs(decimals))), value.type).code
+    first, second = ("*", "/") if decimals > 0 else ("/", "*")
+    return Value(f"round({value.at(PRODUCT)} {first} {scale}) {second} {scale}", value.type, value.shape, PRODUCT)
+
+
 def _rounded(call):
-    value = call.value("x")
-    result = Value(f"round({value.code})", value.type, value.shape)
-    return cast(result, "i64") if value.type != "i64" else value
+    value, digits = call.value("x"), call.literal("ndigits")
+    if digits is not None:
+        return rounded(value, digits)
+    return cast(rounded(value, 0), "i64")
 
 
-PYTHON["round"] = entry("x", _rounded)
+PYTHON["round"] = entry("x ndigits=", _rounded)
 
 
 @numpy("math.floor math.ceil math.trunc", "x")
@@ -160,9 +190,18 @@ def _length(call):
     value = call.any_value("a")
     if value.items is not None:
         return text_of(len(value.items))
+    if value.mask is not None:
+        return selected_count(value)
     if not value.rank:
         call.refuse("import-rank", "len() of a scalar")
     return of_extent(value.shape[0])
 
 
+def _as_list(call):
+    """list() and tuple() of an array or of listed values."""
+    value = call.any_value("a")
+    return value if value.items is not None else dataclasses.replace(value, storage=frozenset(), memory=None, listed=True)
+
+
+PYTHON.update({name: entry("a", _as_list) for name in ("list", "tuple")})
 PYTHON["len"] = entry("a", _length)

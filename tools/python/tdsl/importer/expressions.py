@@ -13,7 +13,6 @@ from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SU
                      unified)
 
 _SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
-_COMPARISONS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
 
 
@@ -72,6 +71,8 @@ class Expressions:
             return cast(text_of(thing.item()), TYPES[thing.dtype.name])
         if isinstance(thing, complex):
             raise Place(node, "import-complex", "complex numbers")
+        if isinstance(thing, str):
+            return Value("", "text", known=thing)
         if thing is None and not isinstance(node, ast.Attribute) and node.id not in vars(self.script.module):
             raise Place(node, "import-unbound", f"unknown name `{node.id}`")
         if isinstance(thing, np.ndarray) and thing.dtype.name in TYPES and 0 < thing.size <= _LISTED and thing.ndim:
@@ -90,15 +91,14 @@ class Expressions:
             return Value("", "none", known=None)
         if isinstance(value, complex):
             raise Place(node, "import-complex", "complex numbers")
+        if isinstance(value, str):
+            return Value("", "text", known=value)
         if not isinstance(value, (bool, int, float)):
             raise Place(node, "import-expression", f"a {type(value).__name__} is not translated")
         return text_of(value)
 
     def _tuple(self, node):
         return Value("", "tuple", items=[self.expression(element) for element in node.elts])
-
-    def _list(self, node):
-        raise Place(node, "import-expression", "a list outside of np.array and of shapes")
 
     def _unaryop(self, node):
         value = self.plain(node.operand)
@@ -131,8 +131,9 @@ class Expressions:
     def require_plain(value, node):
         if value.items is not None:
             raise Place(node, "import-tuple", "a tuple as an operand")
-        if value.type in ("none", "function"):
-            raise Place(node, "import-expression", f"{'None' if value.type == 'none' else 'a function'} as an operand")
+        if value.type in ("none", "function", "text"):
+            what = {"none": "None", "function": "a function", "text": "a text"}[value.type]
+            raise Place(node, "import-expression", f"{what} as an operand")
         if value.mask is not None:
             raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
         return value
@@ -148,13 +149,26 @@ class Expressions:
 
     def _binop(self, node):
         left, right = self.expression(node.left), self.expression(node.right)
-        if left.mask is not None and left.mask == right.mask or (left.mask or right.mask) and not (left.rank and right.rank):
-            mask = left.mask or right.mask  # x[c] + y[c], 2 * x[c]: still a selection under c
-            left, right = dataclasses.replace(left, mask=None), dataclasses.replace(right, mask=None)
-            return dataclasses.replace(self.operator(type(node.op), left, right, node), mask=mask)
+        if left.items is not None or right.items is not None or left.listed or right.listed:
+            joined = self.joined_lists(node, left, right)
+            if joined is not None:
+                return joined
+        if left.mask or right.mask:
+            return self.of_selections(left, right, node)
         if isinstance(node.op, ast.MatMult):
             return self.matrix_product(self.require_plain(left, node.left), self.require_plain(right, node.right), node)
         return self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
+
+    def of_selections(self, left, right, node):
+        """x[c] + y[c], 2 * x[c], X[rows] - v: still a selection under c."""
+        both, selected = left.mask == right.mask and left.rows == right.rows, left if left.mask else right
+        other = right if left.mask else left
+        if isinstance(node.op, ast.MatMult) or not both and (other.mask or other.rank > (selected.rank - 1 if selected.rows else 0)):
+            self.require_plain(left, node)
+            self.require_plain(right, node)
+        left, right = (dataclasses.replace(value, mask=None, rows=False) for value in (left, right))
+        result = self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
+        return dataclasses.replace(result, mask=selected.mask, rows=selected.rows)
 
     def matrix_product(self, left, right, node):
         """`left @ right`, the operands of `node`."""
@@ -166,6 +180,8 @@ class Expressions:
         if op is ast.MatMult:
             return names.product(a, b, node)
         shape = broadcast(node, a.shape, b.shape)
+        if a.type[0] == "i" and b.type[0] == "i" and (op in (ast.LShift, ast.RShift) or op is ast.BitAnd):
+            return self.bits(op, a, b, shape, node)
         if op in _BITS or (a.type == b.type == "bool" and op in (ast.Mult, ast.Add) and (a.rank or b.rank)):
             if a.type != "bool" or b.type != "bool":
                 raise Place(node, "import-operator", "operators of bits of integers")
@@ -193,6 +209,16 @@ class Expressions:
                 a, type_ = cast(a, "f64"), "f64"
             return Value(f"{a.at(POSTFIX)} ** {b.at(POSTFIX)}", type_, shape, POWER, literal=literal)
         raise Place(node, "import-operator", f"the operator {op.__name__} is not translated")
+
+    def bits(self, op, a, b, shape, node):
+        """Shifts, and `&` with 2^k - 1, by arithmetic."""
+        if op is ast.BitAnd:
+            number = b.size.constant if b.literal and b.size is not None else None
+            if number is None or number < 0 or number & (number + 1):
+                raise Place(node, "import-operator", "operators of bits of integers")
+            return self.operator(ast.Mod, a, text_of(number + 1), node)
+        power = text_of(2 ** b.size.constant) if b.literal and 0 <= b.size.constant < 62 else Value(f"2 ** {b.at(POSTFIX)}", b.type, b.shape, POWER, natural=True)
+        return self.operator(ast.Mult, a, power, node) if op is ast.LShift else self.floor_division(a, power, shape)
 
     @staticmethod
     def real(value, other):
@@ -222,48 +248,6 @@ class Expressions:
             return Value(f"{a.at(PRODUCT)} / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT, extent, natural=True)
         return Value(f"({a.at(SUM)} - mod({a.code}, {b.code})) / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT)
 
-    def _compare(self, node):
-        values = [self.expression(part) for part in (node.left, *node.comparators)]
-        links = [self.comparison(op, a, b, node) for op, a, b in zip(node.ops, values, values[1:])]
-        if len(links) == 1:
-            return links[0]
-        if any(link.rank for link in links):
-            raise Place(node, "import-type", "chained comparisons of arrays")
-        return Value(" && ".join(link.at(AND + 1) for link in links), "bool", level=AND)
-
-    def comparison(self, op, a, b, node):
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            if "none" not in (a.type, b.type):
-                raise Place(node, "import-operator", "`is` of values other than None")
-            same = (a.type == b.type) == isinstance(op, ast.Is)
-            return Value("true" if same else "false", "bool", known=same)
-        if type(op) not in _COMPARISONS:
-            raise Place(node, "import-operator", f"the comparison {type(op).__name__} is not translated")
-        self.require_plain(a, node)
-        self.require_plain(b, node)
-        symbol, known = _COMPARISONS[type(op)], None
-        if a.size is not None and b.size is not None and None not in (a.size.constant, b.size.constant):
-            known = bool(eval(f"{a.size.constant} {symbol} {b.size.constant}"))  # two integers
-        shape = broadcast(node, a.shape, b.shape)
-        a, b, _ = unified(a, b)
-        return Value(f"{a.at(SUM)} {symbol} {b.at(SUM)}", "bool", shape, COMPARISON, known=known)
-
-    def _boolop(self, node):
-        is_and = isinstance(node.op, ast.And)
-        level, symbol = (AND, "&&") if is_and else (OR, "||")
-        values = []
-        for part in node.values:
-            value = self.truth(self.expression(part), part)
-            if value.known is not None and value.known != is_and:
-                return value if not values else Value(f" {symbol} ".join(v.at(level + 1) for v in [*values, value]), "bool", level=level)
-            if value.known is None:
-                values.append(value)
-        if not values:
-            return Value("true" if is_and else "false", "bool", known=is_and)
-        if len(values) == 1:
-            return values[0]
-        return Value(f" {symbol} ".join(value.at(level + 1) for value in values), "bool", level=level)
-
     def _ifexp(self, node):
         test = self.truth(self.expression(node.test), node.test)
         if test.known is not None:
@@ -276,8 +260,10 @@ class Expressions:
     def _subscript(self, node):
         if isinstance(node.value, ast.Attribute) and self.global_name(node.value) == "mgrid":
             return names.mesh_of_slices(self, node)
-        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) in ("ogrid", "r_", "c_"):
-            raise Place(node, "import-name", f"np.{self.global_name(node.value)} is not translated")
+        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) in ("r_", "c_"):
+            return names.parts_side_by_side(self, node, self.global_name(node.value))
+        if isinstance(node.value, ast.Attribute) and self.global_name(node.value) == "ogrid":
+            raise Place(node, "import-name", "np.ogrid is not translated")
         return self.subscript(node)
 
     def _attribute(self, node):
@@ -289,7 +275,15 @@ class Expressions:
             if name is not None and callable(self.script.object_of(node)):
                 raise Place(node, "import-expression", f"np.{name} without a call")
             return self.constant(node)
-        value = self.plain(node.value)
+        value = self.expression(node.value)
+        if value.mask is not None and node.attr in ("shape", "size"):
+            count = names.selected_count(value)
+            if node.attr == "size" and not value.rows:
+                return count
+            if node.attr == "size":
+                return Value(f"{count.code}{''.join(f' * {extent.factor()}' for extent in value.shape[1:])}", "i64", level=PRODUCT, natural=True)
+            return Value("", "tuple", items=[count, *map(of_extent, value.shape[1:])] if value.rows or value.rank == 1 else [count])
+        value = self.require_plain(value, node.value)
         if node.attr == "shape":
             return Value("", "tuple", items=[of_extent(extent) for extent in value.shape])
         if node.attr == "ndim":

@@ -1,24 +1,32 @@
 """Reductions, running results and sorting."""
+import ast
 import dataclasses
 
 from .arguments import entry
 from .elements import two
 from .extents import Extent
-from .table import PYTHON, Call, numpy, reshaped
+from .structure import array_of
+from .table import METHODS, NUMPY, PYTHON, Call, numpy, reshaped
 from .values import PRODUCT, Value, cast, floating
 
 _REDUCTIONS = {"amax": "max", "amin": "min", "max": "max", "min": "min", "count_nonzero": "count", "var": "variance", "average": "mean"}
 _FIXED_TYPES = {"argmax": "i64", "argmin": "i64", "count": "i64", "any": "bool", "all": "bool"}
 
 
-@numpy("sum mean max min amax amin prod std var any all argmax argmin count_nonzero average median", "a axis= dtype= keepdims= ddof=", method=True)
+@numpy("sum mean max min amax amin prod std var any all argmax argmin count_nonzero average median", "a axis= dtype= out= keepdims= ddof= weights=", method=True)
 def _reduce(call):
     value = call.any_value("a")
-    if value.items is not None or value.type == "none":
-        call.refuse("import-tuple", "a reduction of a tuple")
+    if value.items is not None:
+        value = array_of(call, value.items, call.node)
+    if value.type in ("none", "text", "function"):
+        call.refuse("import-tuple", "a reduction of something other than an array")
     name = _REDUCTIONS.get(call.short, call.short)
     if value.mask is not None:
         return _masked(call, name, value)
+    if call.has("out") or call.has("weights") and call.short != "average":
+        call.refuse("import-option", f"`{'out' if call.has('out') else 'weights'}=` of np.{call.short}")
+    if call.has("weights"):
+        return _weighted(call, value)
     if call.has("dtype"):
         value = cast(value, call.type(value.type))
     axis = call.literal("axis")
@@ -41,25 +49,67 @@ def _reduce(call):
     return Value(f"{name}({value.code}{options})", type_, shape)
 
 
-PYTHON["sum"] = entry("a", lambda call: _reduce(as_reduction(call, "sum")))
+def _weighted(call, value):
+    weights = floating(call.value("weights"))
+    if call.has("keepdims") or value.rank != weights.rank or value.rank > 1 and call.has("axis"):
+        call.refuse("import-option", "np.average with weights of another shape or with options")
+    return Value(f"sum({floating(value).at(PRODUCT)} * {weights.at(PRODUCT + 1)}) / sum({weights.code})", "f64", (), PRODUCT)
+
+
+def _python_sum(call):
+    """Of an array the sum of its rows."""
+    value = call.any_value("a")
+    if value.items:
+        result = value.items[0]
+        for item in value.items[1:]:
+            result = call.translator.operator(ast.Add, call.translator.require_plain(result, call.node), call.translator.require_plain(item, call.node), call.node)
+        return result
+    if value.rank > 1 and value.mask is None:
+        return Value(f"sum({value.code}, axis=0)", "i64" if value.type in ("bool", "i32") else value.type, value.shape[1:])
+    return _reduce(Call(call.translator, call.node, "sum", {"a": value}))
+
+
+PYTHON["sum"] = entry("a", _python_sum)
 
 
 def _masked(call, name, value):
-    if call.has("axis") or call.has("keepdims") or call.has("ddof"):
+    """A reduction of selected elements, or of selected rows."""
+    if call.has("keepdims") or call.has("dtype") or call.has("axis") and call.axis(value.rank) != 0 or call.has("axis") and value.rank > 1 and not value.rows:
         call.refuse("import-mask", "a reduction of a[condition] with options")
-    if name == "sum":
-        return Value(f"sum(where({value.mask}, {value.code}, {_zero(value)}))", "i64" if value.type in ("bool", "i32") else value.type)
+    axis = ", axis=0" if value.rows and call.has("axis") else ""
+    shape = value.shape[1:] if axis else ()
+    mask, real = mask_of(value), value.type in ("f32", "f64")
+    type_ = value.type if real else "f64"
+    rest = "" if not value.rows or axis else "".join(f" * {extent.factor()}" for extent in value.shape[1:])
+    count = f"count({value.mask}){rest}"
+
+    def filled(neutral, code=value.code):
+        return f"where({mask}, {code}, {neutral})"
+    if name in ("sum", "prod"):
+        result = "i64" if value.type in ("bool", "i32") else value.type
+        neutral = ("0.0" if real else "0") if name == "sum" else "1.0" if real else "1"
+        return Value(f"{name}({filled(neutral)}{axis})", result, shape)
     if name == "mean":
-        type_ = "f32" if value.type == "f32" else "f64"
-        code = f"sum(where({value.mask}, {value.code}, {_zero(value)}))"
-        return Value(f"{code} / {type_}(count({value.mask}))", type_, level=PRODUCT)
-    if name in ("max", "min") and value.type in ("f32", "f64"):
-        return Value(f"{name}(where({value.mask}, {value.code}, {'-inf' if name == 'max' else 'inf'}))", value.type)
+        return Value(f"sum({filled('0.0' if real else '0')}{axis}) / {type_}({count})", type_, shape, level=PRODUCT)
+    if name in ("variance", "std"):
+        middle = call.let("middle", f"sum({filled('0.0' if real else '0')}{axis}) / {type_}({count})")
+        squares = filled("0.0", f"({value.code} - {middle}) ** 2")
+        ddof = f" - {call.value('ddof').code}" if call.has("ddof") else ""
+        code = f"sum({squares}{axis}) / {type_}({count}{ddof})"
+        return Value(f"sqrt({code})", type_, shape) if name == "std" else Value(code, type_, shape, level=PRODUCT)
+    if name in ("any", "all") and value.type == "bool":
+        return Value(f"{name}({filled('false' if name == 'any' else 'true')}{axis})", "bool", shape)
+    if name == "count":
+        return Value(f"sum({filled('false' if value.type == 'bool' else '0')} != {'false' if value.type == 'bool' else '0'}{axis})", "i64", shape)
+    least = {"f32": "inf", "f64": "inf", "i64": "9223372036854775807", "i32": "i32(2147483647)"}
+    if name in ("max", "min") and value.type in least:
+        return Value(f"{name}({filled(least[value.type] if name == 'min' else '-' + least[value.type])}{axis})", value.type, shape)
     call.refuse("import-mask", f"{name} of a[condition]")
 
 
-def _zero(value):
-    return "0.0" if value.type in ("f32", "f64") else "0"
+def mask_of(value):
+    """The condition of a selection with as many dimensions as its array."""
+    return f"({value.mask})[:{', newaxis' * (value.rank - 1)}]" if value.rows and value.rank > 1 else value.mask
 
 
 @numpy("cumsum cumprod", "a axis=", method=True)
@@ -89,10 +139,7 @@ def _sort(call):
     return Value(f"{call.short}({value.code}{f', axis={axis}' if value.rank > 1 else ''})", "i64" if call.short == "argsort" else value.type, value.shape)
 
 
-@numpy("linalg.norm", "x")
-def _norm(call):
-    value = floating(call.value("x"))
-    return Value(f"norm({value.code})", value.type)
+METHODS["argsort"] = NUMPY["argsort"]
 
 
 def _extreme(call):
@@ -112,10 +159,15 @@ def _extreme(call):
 
 def as_reduction(call, short):
     """The same call as a reduction of `a`."""
-    other = Call(call.translator, call.node, short, call.given)
-    if call.translator.plain(call.given["a"]).rank != 1:
+    value = call.any_value("a")
+    if value.items:
+        return Call(call.translator, call.node, short, {"a": array_of(call, value.items, call.node)})
+    if value.rank != 1:
         call.refuse("import-rank", f"{short}() of an array that is not a vector")
-    return other
+    return Call(call.translator, call.node, short, {"a": value})
+
+
+PYTHON.update({name: entry("a", lambda call: _reduce(as_reduction(call, call.short))) for name in ("any", "all")})
 
 
 PYTHON.update({name: entry("a b= *rest", _extreme) for name in ("max", "min")})

@@ -129,6 +129,8 @@ class Rows:
         if len(self.out) > mark or value.type != "f64" and not value.literal:
             raise NotRows
         if not value.rank:
+            if not _is_product(node) and ":" in value.code:
+                raise NotRows  # a reduction of a part whose bounds would be indices
             return self.inner_product(node) if _is_product(node) else (value.code, value.level)
         axes = axes[len(axes) - value.rank:]
         if value.shape != tuple(length for _, _, length in axes):

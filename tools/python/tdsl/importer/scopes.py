@@ -22,6 +22,7 @@ class Binding:
     fixed: bool = False
     stale: typing.Optional[tuple] = None
     borrowed: bool = False
+    unknown: bool = False  # a list whose type is not known yet
 
 
 class Frame:
@@ -83,7 +84,7 @@ class Scopes:
         if found is None:
             return None
         self.require_current(name, found, node)
-        return found.value
+        return self.present(found)
 
     def require_current(self, name, binding, node):
         if binding.stale:
@@ -103,7 +104,7 @@ class Scopes:
 
     def bind(self, name, value, node):
         """The assignment `name = value`."""
-        if value.mask is not None or value.items is not None or value.type in ("none", "function"):
+        if value.mask is not None or value.items is not None or value.type in ("none", "function", "text"):
             self.frame.blocks[-1][name] = Binding(None, self.lasting(name, value))
             return
         wanted = self.widened.get((self.frame.key, name), value.type)
@@ -123,16 +124,20 @@ class Scopes:
     def lasting(self, name, value):
         """A selection, a tuple or None as a value that later statements do not change."""
         if value.mask is not None:
-            names = [self.fresh(name), self.fresh(name + "_mask")]
-            for new, code in zip(names, (value.code, value.mask)):
-                self.emit(f"let {new} = {code};")
-                self.local_names[-1].append(new)
-            return dataclasses.replace(value, code=names[0], mask=names[1], level=9)
+            kept = []
+            for word, code in ((name, value.code), (name + "_mask", value.mask)):
+                if not (value.rank == 1 and code == f"iota({value.shape[0].code()})"):  # all places, which are recognised
+                    new = self.fresh(word)
+                    self.emit(f"let {new} = {code};")
+                    self.local_names[-1].append(new)
+                    code = new
+                kept.append(code)
+            return dataclasses.replace(value, code=kept[0], mask=kept[1], level=9)
         if value.items is None:
             return value
         items = []
         for item in value.items:
-            if item.size is None and not item.literal and item.items is None:
+            if item.size is None and not item.literal and item.items is None and item.type not in ("none", "function", "text"):
                 new = self.fresh(name)
                 self.emit(f"let {new} = {item.code};")
                 self.local_names[-1].append(new)
@@ -173,14 +178,15 @@ class Scopes:
         return True
 
     def declare(self, name, value):
-        once = self.frame.stored.get(name, 0) <= 1 and name not in self.frame.changed and name not in self.kept_variable(name)
+        once = self.frame.stored.get(name, 2) <= 1 and name not in self.frame.changed and name not in self.kept_variable(name)
         target = self.fresh(name)
         self.emit(f"{'let' if once else 'var'} {target} = {value.code};")
         self.local_names[-1].append(target)
         storage = (value.storage or self.new_storage()) if value.rank else frozenset()
         size = value.size if once else None
         natural = value.natural if once else False
-        new = Value(target, value.type, value.shape, size=size, storage=storage, natural=natural, memory=value.memory)
+        new = Value(target, value.type, value.shape, size=size, storage=storage, natural=natural, memory=value.memory,
+                    listed=value.listed)
         self.frame.blocks[-1][name] = Binding(target, new, fixed=once)
 
     def kept_variable(self, name):

@@ -140,8 +140,12 @@ def changed_names(function, functions, seen=()):
     changed = set()
     for node in ast.walk(function):
         for target in _targets(node):
-            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-                changed.add(target.value.id)
+            if isinstance(target, ast.Subscript):
+                base = target.value
+                while isinstance(base, ast.Subscript):
+                    base = base.value
+                if isinstance(base, ast.Name):
+                    changed.add(base.id)
             if isinstance(node, ast.AugAssign) and isinstance(target, ast.Name):
                 changed.add(target.id)
         if isinstance(node, ast.Call):

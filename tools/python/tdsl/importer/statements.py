@@ -4,9 +4,8 @@ import dataclasses
 import re
 
 from .errors import Place, Skip
-from .extents import Extent
-from .scopes import Binding
-from .values import POSTFIX, SUM, Value, broadcast, text_of
+from .lists import appended
+from .values import POSTFIX, UNARY, Value, broadcast
 
 
 class Statements:
@@ -68,16 +67,46 @@ class Statements:
         if not isinstance(call, ast.Call):
             raise Place(node, "import-statement", "an expression without effect")
         if isinstance(call.func, ast.Name) and call.func.id == "print" and not self.is_local("print"):
-            items = [_quoted(a.value) if isinstance(a, ast.Constant) and isinstance(a.value, str) else self.plain(a).code for a in call.args]
-            if call.keywords:
-                raise Place(node, "import-option", "print with keywords")
-            self.emit(f"print({', '.join(items)});")
+            self.printed(call, node)
             return
+        if (grown := appended(node)) is not None and self.binding(grown) is not None:
+            return self.append(grown, call, node)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "sort" and isinstance(call.func.value, ast.Name) and not call.args and not call.keywords:
+            value = self.plain(call.func.value)
+            target = ast.copy_location(ast.Subscript(call.func.value, ast.copy_location(ast.Constant(...), node), ast.Store()), call)
+            return self.store(target, Value(f"sort({value.code})", value.type, value.shape), node)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "fill" and isinstance(call.func.value, ast.Name):
             target = ast.copy_location(ast.Subscript(call.func.value, ast.copy_location(ast.Constant(...), node), ast.Store()), call)
             return self.store(target, self.plain(call.args[0]), node)
         self.direct = call
         self.expression(call)
+
+    def printed(self, call, node):
+        """`print`: words and numbers; how numbers are laid out is not kept."""
+        items = []
+        for argument in call.args:
+            for part in argument.values if isinstance(argument, ast.JoinedStr) else [argument]:
+                part = part.value if isinstance(part, ast.FormattedValue) else part
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    items += [_quoted(part.value.strip())] if part.value.strip() else []
+                else:
+                    items.append(self.plain(part).code)
+        if call.keywords or any(isinstance(argument, ast.JoinedStr) for argument in call.args):
+            self.note(node, "the layout of what `print` writes differs")
+        self.emit(f"print({', '.join(items)});" if items else 'print("");')
+
+    def _delete_statement(self, node):
+        if not all(isinstance(target, ast.Name) for target in node.targets):
+            raise Place(node, "import-statement", "`del` of a part")
+
+    def _with_statement(self, node):
+        if not all(isinstance(item.context_expr, ast.Call) and self.global_name(item.context_expr.func) == "errstate" and item.optional_vars is None
+                   for item in node.items):
+            raise Place(node, "import-statement", "`with` other than np.errstate")
+        self.arranged(node.body)
+
+    def _raise_statement(self, node):
+        self.emit(f"assert(false, {_quoted(_message(node))});")
 
     def _assign_statement(self, node):
         first, *others = node.targets
@@ -153,10 +182,28 @@ class Statements:
             if value.items is not None and isinstance(target.elts[-1], ast.Starred) and getattr(target.elts[-1].value, "id", "") == "_":
                 target = ast.copy_location(ast.Tuple(target.elts[:-1], ast.Store()), target)  # `a, *_ = …`
                 value = dataclasses.replace(value, items=value.items[:len(target.elts)])
+            if value.items is None and value.rank and value.mask is None and not any(isinstance(part, ast.Starred) for part in target.elts):
+                value = self.unpacked(value, len(target.elts), node)
             if value.items is None or len(value.items) != len(target.elts):
                 raise Place(node, "import-tuple", "unpacking of something other than a tuple of as many values")
             return self.assign_items(target, value.items, node)
         raise Place(target, "import-target", f"assignment to {ast.unparse(target)}")
+
+    def unpacked(self, value, count, node):
+        """The elements or rows of an array, one for each name."""
+        if value.shape[0].constant not in (None, count):
+            raise Place(node, "import-tuple", f"unpacking of {value.shape[0].constant} elements into {count} names")
+        if value.shape[0].constant is None:
+            self.emit(f'assert({value.shape[0].code()} == {count}, "unpacking into {count} names");')
+        if not value.code.isidentifier():
+            name = self.fresh("parts")
+            self.emit(f"let {name} = {value.code};")
+            self.local_names[-1].append(name)
+            value = dataclasses.replace(value, code=name, level=POSTFIX)
+        rest = "".join(", :" for _ in value.shape[1:])
+        storage = value.storage if value.rank > 1 else frozenset()
+        items = [Value(f"{value.code}[{place}{rest}]", value.type, value.shape[1:], storage=storage) for place in range(count)]
+        return Value("", "tuple", items=items)
 
     def _augassign_statement(self, node):
         target = node.target
@@ -177,127 +224,13 @@ class Statements:
     def plain_of(self, value, node):
         return self.require_plain(value, node)
 
-    def _for_statement(self, node):
-        if node.orelse:
-            raise Place(node, "import-statement", "for … else")
-        iterated, target = node.iter, node.target
-        if self.is_python(iterated, "enumerate"):
-            return self.enumerated(node)
-        if self.is_python(iterated, "zip"):
-            return self.loop(node, *self.zipped(target, iterated, self.fresh("at")))
-        if not isinstance(target, ast.Name):
-            raise Place(target, "import-statement", "several loop variables")
-        if self.is_python(iterated, "range"):
-            self.loop(node, *self.counted(target.id, iterated), [])
-        else:
-            self.loop(node, *self.rows(target.id, iterated, self.fresh("at")))
-
-    def is_python(self, node, name):
-        """A call of Python's own function of this name."""
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and not self.is_local(name)
-
-    def loop(self, node, opening, bindings, head):
-        """The loop `for opening`, with the lines of `head` first in its body. Its variables are copied to those that are read behind it."""
-        variables = [binding.target for binding in bindings.values()]
-        kept = {name: binding.target for name in bindings if (binding := self.binding(name)) is not None and not binding.fixed}
-        head = [*head, *(f"{target} = {bindings[name].target};" for name, target in kept.items())]
-
-        def run():
-            self.loop_variables += variables
-            self.emit(f"for {opening} {{")
-            self.block(node.body, (node.lineno, node.col_offset), bindings, head)
-            del self.loop_variables[-len(variables):]
-            self.emit("}")
-        self.repeated(run, node)
-        self.used -= {*variables, opening.split()[0]}
-
-    def enumerated(self, node):
-        """`for i, x in enumerate(array)`."""
-        call, target = node.iter, node.target
-        start = call.args[1] if len(call.args) == 2 else next((k.value for k in call.keywords if k.arg == "start"), None)
-        if not call.args:
-            raise Place(call, "import-call", "enumerate of nothing")
-        if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not isinstance(target.elts[0], ast.Name):
-            raise Place(target, "import-statement", "several loop variables")
-        counter, part = target.elts[0].id, target.elts[1]
-        variable = self.fresh("at" if counter == "_" or start is not None else counter)
-        if self.is_python(call.args[0], "zip"):
-            opening, bindings, head = self.zipped(part, call.args[0], variable)
-        elif isinstance(part, ast.Name):
-            opening, bindings, head = self.rows(part.id, call.args[0], variable)
-        else:
-            raise Place(part, "import-statement", "several loop variables")
-        value = Value(variable, "i64", size=Extent.of(variable), natural=True)
-        if start is not None:
-            name = self.fresh(counter)
-            head = [f"let {name} = {variable} + {self.plain(start).at(SUM + 1)};", *head]
-            value = Value(name, "i64", size=Extent.of(name))
-        bindings[counter] = Binding(value.code, value, fixed=True)
-        self.loop(node, opening, bindings, head)
-
-    def zipped(self, target, call, place):
-        """`a, b` of `zip(x, y)`: rows of several arrays, as many as the shortest has."""
-        names = [part.id for part in target.elts if isinstance(part, ast.Name)] if isinstance(target, (ast.Tuple, ast.List)) else []
-        if call.keywords or not call.args or len(names) != len(call.args) or len(names) != len(target.elts):
-            raise Place(target, "import-statement", "zip into something other than a name for each array")
-        parts = [self.rows(name, argument, place) for name, argument in zip(names, call.args)]
-        lengths = list(dict.fromkeys(opening.split("..", 1)[1] for opening, _, _ in parts))
-        length = lengths[0]
-        for other in lengths[1:]:
-            length = f"min({length}, {other})"
-        bindings = {name: binding for _, part, _ in parts for name, binding in part.items()}
-        return f"{place} in 0..{length}", bindings, [line for _, _, head in parts for line in head]
-
-    def counted(self, name, call):
-        """`range(...)`."""
-        if not 1 <= len(call.args) <= 3 or call.keywords:
-            raise Place(call, "import-call", "range with other than one to three arguments")
-        values = [self.plain(argument) for argument in call.args]
-        for value, argument in zip(values, call.args):
-            if value.rank or value.type not in ("i64", "i32"):
-                raise Place(argument, "import-type", "a bound of range that is not an integer")
-        low, high = (text_of(0), values[0]) if len(values) == 1 else values[:2]
-        step = f" by {values[2].at(SUM)}" if len(values) == 3 else ""
-        down = step and not values[2].natural
-        variable = self.fresh("step" if name == "_" else name)
-        natural = high.natural if down else low.natural
-        value = Value(variable, "i64", size=Extent.of(variable), natural=natural or bool(down and _reaches_zero(high)),
-                      positive=_above_zero(high, 1) if down else _above_zero(low))
-        return f"{variable} in {low.at(SUM)}..{high.at(SUM)}{step}", {name: Binding(variable, value, fixed=True)}
-
-    def rows(self, target, iterated, place):
-        """The rows of an array, or numbers that are listed, in order; `place` counts them."""
-        array = self.expression(iterated) if not isinstance(iterated, ast.List) else self.expression(ast.copy_location(ast.Tuple(iterated.elts), iterated))
-        if array.items and all(item.literal and item.type == array.items[0].type for item in array.items):
-            array = Value(f"[{', '.join(item.code for item in array.items)}]", array.items[0].type, (Extent(len(array.items)),))
-        if not array.rank or array.mask is not None:
-            raise Place(iterated, "import-statement", "a loop over something other than range, arrays and numbers of one type")
-        name = self.fresh(target)
-        rest = "".join(", :" for _ in array.shape[1:])
-        changed = target in self.frame.changed
-        head = f"{'var' if changed else 'let'} {name} = {array.at(POSTFIX)}[{place}{rest}];"
-        value = Value(name, array.type, array.shape[1:], storage=array.storage if array.rank > 1 else frozenset())
-        size = Extent.of(name) if array.type == "i64" and array.rank == 1 and not changed else None
-        value = dataclasses.replace(value, size=size)
-        return f"{place} in 0..{array.shape[0].code()}", {target: Binding(name, value, fixed=not changed)}, [head]
-
-    def _while_statement(self, node):
-        if node.orelse:
-            raise Place(node, "import-statement", "while … else")
-        def run():
-            mark = len(self.out)
-            test = self.truth(self.expression(node.test), node.test)
-            if len(self.out) > mark:
-                raise Place(node.test, "import-statement", "a condition that needs statements of its own")
-            self.emit(f"while {test.code} {{")
-            self.block(node.body, (node.lineno, node.col_offset))
-            self.emit("}")
-        self.repeated(run, node)
-
     def _if_statement(self, node):
         test = self.truth(self.expression(node.test), node.test)
         if test.known is not None:
             return self.arranged(node.body if test.known else node.orelse)
+        if len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
+            self.emit(f"assert(!{test.at(UNARY)}, {_quoted(_message(node.body[0]))});")
+            return self.arranged(node.orelse)
         opening, before = (node.lineno, node.col_offset), self.snapshot()
         self.emit(f"if {test.code} {{")
         self.block(node.body, opening)
@@ -310,12 +243,13 @@ class Statements:
         self.emit("}")
 
 
-def _above_zero(bound, distance=0):
-    return bound.size is not None and bound.size.constant is not None and bound.size.constant + distance > 0
-
-
-def _reaches_zero(high):
-    return high.size is not None and high.size.constant is not None and high.size.constant >= -1
+def _message(node):
+    """The words of an exception."""
+    call = node.exc
+    parts = call.args[:1] if isinstance(call, ast.Call) else []
+    parts = parts[0].values if parts and isinstance(parts[0], ast.JoinedStr) else parts
+    words = " ".join(part.value.strip() for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return words or (ast.unparse(call) if call is not None else "raise")
 
 
 def _word(node):

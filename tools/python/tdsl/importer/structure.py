@@ -87,22 +87,50 @@ def _array(call):
     node = call.given["a"]
     if isinstance(node, (ast.List, ast.Tuple)):
         value = _listed(call, node)
+    elif (given := call.any_value("a")).items is not None:
+        value = array_of(call, given.items, node)
     else:
-        value = call.value("a")
-        value = dataclasses.replace(value, storage=frozenset(), memory=None) if call.name == "array" else value
+        value = call.translator.require_plain(given, node)
+        value = dataclasses.replace(value, storage=frozenset(), memory=None, listed=False) if call.name == "array" else dataclasses.replace(value, listed=False)
     return cast(value, call.type(value.type))
 
 
 def _listed(call, node):
-    items = [_listed(call, e) if isinstance(e, (ast.List, ast.Tuple)) else call.translator.plain(e) for e in node.elts]
+    return array_of(call, [_listed(call, e) if isinstance(e, (ast.List, ast.Tuple)) else call.translator.expression(e) for e in node.elts], node)
+
+
+def array_of(call, items, node):
+    """The array of these values, which are scalars or arrays of one shape, or tuples of them."""
+    items = [array_of(call, item.items, node) if item.items is not None else call.translator.require_plain(item, node) for item in items]
     if not items:
         call.refuse("import-shape", "an empty array", node)
     type_, shape = items[0].type, items[0].shape
     for item in items[1:]:
+        if item.rank != len(shape):
+            call.refuse("import-shape", "an array of arrays of different ranks", node)
         shape = broadcast(node, shape, item.shape)
         type_ = unified(dataclasses.replace(items[0], type=type_, literal=False), dataclasses.replace(item, literal=False))[2]
     items = [cast(item, type_) for item in items]
     return Value(f"[{', '.join(item.code for item in items)}]", type_, (Extent(len(items)),) + shape)
+
+
+def rows_of_list(call):
+    """The array that a list of arrays is, if it is one already."""
+    node = call.given["arrays"]
+    value = None if isinstance(node, (ast.Tuple, ast.List)) else call.any_value("arrays")
+    return dataclasses.replace(value, listed=False) if value is not None and value.listed and value.mask is None else None
+
+
+def values_of(call, parameter):
+    """The arrays that an argument lists."""
+    node = call.given[parameter]
+    if isinstance(node, (ast.Tuple, ast.List)):
+        items = [_listed(call, e) if isinstance(e, (ast.List, ast.Tuple)) else call.translator.plain(e) for e in node.elts]
+    else:
+        items = call.any_value(parameter).items
+    if not items:
+        call.refuse("import-call", f"np.{call.name} of something other than a list of arrays", node)
+    return [call.translator.require_plain(item, call.node) for item in items]
 
 
 def _astype(call):
@@ -199,9 +227,21 @@ def _flip_named(call):
 @numpy("roll", "a shift axis=")
 def _roll(call):
     value = call.value("a")
-    if value.rank > 1 and not call.has("axis"):
-        call.refuse("import-option", "np.roll of a matrix without an axis")
-    return Value(f"roll({value.code}, {call.value('shift').code}, axis={call.axis(value.rank, default=0)})", value.type, value.shape)
+    shift = call.any_value("shift")
+    shifts = shift.items if shift.items is not None else [shift]
+    if not call.has("axis"):
+        if len(shifts) != 1:
+            call.refuse("import-option", "np.roll by several distances without axes")
+        return Value(f"roll({value.code}, {shifts[0].code})", value.type, value.shape)
+    axes = call.literal("axis")
+    axes = list(axes) if isinstance(axes, (tuple, list)) else [axes]
+    if len(shifts) not in (1, len(axes)) or not all(-value.rank <= axis < value.rank for axis in axes):
+        call.refuse("import-option", "np.roll by other than a distance for each axis")
+    code = value.code
+    for amount, axis in zip(shifts * len(axes) if len(shifts) == 1 else shifts, axes):
+        if amount.size is None or amount.size.constant != 0:
+            code = f"roll({code}, {amount.code}, axis={axis % value.rank})"
+    return Value(code, value.type, value.shape)
 
 
 @numpy("triu tril", "a k=")
@@ -223,9 +263,10 @@ def _triangle(call):
 @numpy("concatenate hstack vstack column_stack", "arrays axis=")
 def _concatenate(call):
     node = call.given["arrays"]
-    if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
-        call.refuse("import-call", f"np.{call.name} of something other than a list of arrays", node)
-    values = [_listed(call, e) if isinstance(e, (ast.List, ast.Tuple)) else call.translator.plain(e) for e in node.elts]
+    rows = rows_of_list(call)
+    if rows is not None and call.name in ("vstack", "column_stack") and rows.rank == 2:
+        return rows if call.name == "vstack" else transposed(rows)
+    values = values_of(call, "arrays")
     if call.name == "column_stack":
         values = [reshaped(v, (v.shape[0], Extent(1)), node) if v.rank == 1 else v for v in values]
     if call.name == "vstack":
@@ -240,7 +281,7 @@ def _concatenate(call):
     return Value(f"concat({code}, axis={axis})" if len(values) > 1 else code, type_, shape)
 
 
-_OUTSIDE = {"constant": "0.0", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "periodic"}
+_OUTSIDE = {"constant": None, "edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "periodic"}
 
 
 @numpy("pad", "a width mode= constant_values=")
@@ -248,13 +289,16 @@ def _pad(call):
     value, mode = call.value("a"), call.literal("mode", "constant")
     node = call.given["width"]
     pairs = node.elts if isinstance(node, ast.Tuple) else [node]
-    if mode not in _OUTSIDE or value.rank > 2 or value.type != "f64" or len(pairs) == 2 and value.rank == 2 and not all(isinstance(p, ast.Tuple) for p in pairs):
-        call.refuse("import-option", "np.pad other than of a vector or matrix of f64, by a width, a pair or a pair for each dimension, in a known mode")
+    if mode not in _OUTSIDE or value.rank > 2 or len(pairs) == 2 and value.rank == 2 and not all(isinstance(p, ast.Tuple) for p in pairs):
+        call.refuse("import-option", "np.pad other than of a vector or matrix, by a width, a pair or a pair for each dimension, in a known mode")
     if all(isinstance(pair, ast.Tuple) for pair in pairs):
         widths = [[call.translator.extent(part) for part in pair.elts] for pair in (pairs if len(pairs) == value.rank else pairs * value.rank)]
     else:
         widths = [[call.translator.extent(pair) for pair in (pairs[0], pairs[-1])]] * value.rank
-    outside = _OUTSIDE[mode] if not call.has("constant_values") else f"f64({call.value('constant_values').code})"
+    outside = _OUTSIDE[mode]
+    if outside is None:
+        constant = call.value("constant_values") if call.has("constant_values") else text_of(0)
+        outside = "false" if value.type == "bool" and constant.code in ("0", "false") else cast(constant, value.type).code
     shape = tuple(low + extent + high for extent, (low, high) in zip(value.shape, widths))
     name = call.translator.fresh("padded")
     indices = [call.translator.fresh("ij"[axis]) for axis in range(value.rank)]
@@ -281,10 +325,10 @@ def _fill_diagonal(call):
 
 @numpy("stack", "arrays axis=")
 def _stack(call):
-    node = call.given["arrays"]
-    if not isinstance(node, (ast.Tuple, ast.List)) or not node.elts:
-        call.refuse("import-call", "np.stack of something other than a list of arrays", node)
-    values = [call.translator.plain(element) for element in node.elts]
+    rows = rows_of_list(call)
+    if rows is not None and call.axis(rows.rank, default=0) == 0:
+        return rows
+    values = values_of(call, "arrays")
     axis = call.axis(values[0].rank + 1, default=0)
     shape = values[0].shape[:axis] + (Extent(len(values)),) + values[0].shape[axis:]
     return Value(f"stack({', '.join(value.code for value in values)}, axis={axis})", values[0].type, shape)
@@ -307,28 +351,16 @@ def _take(call):
     return Value(f"take({value.code}, {index.code}, axis={axis})", value.type, value.shape[:axis] + index.shape + value.shape[axis + 1:])
 
 
-@numpy("diag diagonal trace", "a")
-def _diagonal(call):
-    value = call.value("a")
-    if call.name == "trace":
-        return Value(f"trace({value.code})", value.type)
-    if value.rank == 1:
-        return Value(f"diag({value.code})", value.type, value.shape * 2)
-    if value.shape[0] != value.shape[1]:
-        call.refuse("import-shape", "the diagonal of a matrix that is not square")
-    return Value(f"diag({value.code})", value.type, value.shape[:1])
-
-
 @numpy("meshgrid", "a b indexing= sparse=")
 def _meshgrid(call):
     x, y = call.value("a"), call.value("b")
     order = call.literal("indexing", "xy")
     if x.rank != 1 or y.rank != 1 or order not in ("xy", "ij") or call.literal("sparse", False):
         call.refuse("import-option", "np.meshgrid other than of two vectors, xy or ij")
-    return _mesh(call.translator, [x, y], order)
+    return mesh(call.translator, [x, y], order)
 
 
-def _mesh(translator, axes, order):
+def mesh(translator, axes, order):
     """The coordinates of a grid's points, an array for each axis."""
     first, second = axes if order == "ij" else axes[::-1]
     shape = first.shape + second.shape
@@ -354,4 +386,4 @@ def mesh_of_slices(translator, node):
         name = translator.fresh("axis")
         translator.emit(f"let {name} = iota({low.code()}, {high.code()});")
         axes.append(Value(name, "i64", (high - low,)))
-    return _mesh(translator, axes, "ij")
+    return mesh(translator, axes, "ij")

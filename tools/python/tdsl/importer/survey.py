@@ -6,8 +6,8 @@ from .errors import Place
 from .source import parameters, stored_names
 
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Return, ast.Pass, ast.Break, ast.Continue, ast.Assert,
-               ast.FunctionDef)
-_EXPRESSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.Set, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
+               ast.Delete, ast.Raise, ast.With, ast.FunctionDef)
+_EXPRESSIONS = (ast.SetComp, ast.DictComp, ast.Dict, ast.Set, ast.Await, ast.Yield, ast.YieldFrom)
 
 
 def places(script, function):
@@ -20,12 +20,8 @@ def places(script, function):
             found.append(Place(node, "import-statement", f"`{type(node).__name__.lower()}` is not translated"))
         elif isinstance(node, _EXPRESSIONS):
             found.append(Place(node, "import-expression", f"{type(node).__name__} is not translated"))
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.LShift, ast.RShift)):
-            found.append(Place(node, "import-operator", "operators of bits of integers"))
         elif isinstance(node, ast.Constant) and isinstance(node.value, complex):
             found.append(Place(node, "import-complex", "complex numbers"))
-        elif isinstance(node, (ast.For, ast.While)):
-            found += [Place(inner, "import-return", "a return in a loop") for inner in ast.walk(node) if isinstance(inner, ast.Return)]
         elif isinstance(node, ast.Call):
             found += _call(script, node, local)
     found = list({(place.line, place.column, place.id): place for place in found}.values())
@@ -48,6 +44,6 @@ def _call(script, node, local):
             return [Place(node.func, "import-name", f"np.{name} is not translated")]
         known = name is not None or root.id in script.functions or root.id in names.PYTHON or root.id in ("range", "print")
         return [] if known else [Place(node, "import-call", f"a call of `{ast.unparse(node.func)}`")]
-    if isinstance(node.func, ast.Attribute) and node.func.attr not in names.METHODS and node.func.attr != "fill":
+    if isinstance(node.func, ast.Attribute) and node.func.attr not in names.METHODS and node.func.attr not in ("fill", "append", "sort"):
         return [Place(node.func, "import-name", f"the method .{node.func.attr} is not translated")]
     return []

@@ -41,6 +41,8 @@ class Call:
             value = self.any_value(parameter)
             if value.size is not None and value.size.constant is not None:
                 return value.size.constant
+            if value.type == "text" or value.known is not None and value.literal:
+                return value.known
             self.refuse("import-option", f"`{parameter}` is not a constant", self.given[parameter])
 
     def type(self, default, parameter="dtype"):
@@ -146,6 +148,11 @@ def reshaped(value, shape, node):
     if len(shape) == 1 and value.rank:
         return Value(f"flatten({value.code})", value.type, (total(value.shape),), storage=value.storage)
     return Value(f"reshape({value.code}, {', '.join(extent.code() for extent in shape)})", value.type, tuple(shape), storage=value.storage)
+
+
+def selected_count(value):
+    """The number of elements, or of rows, that a selection takes."""
+    return Value(f"count({value.mask})", "i64", natural=True)
 
 
 def stored(call, value):

@@ -7,10 +7,13 @@ import re
 import numpy as np
 
 from .calls import Calls, refuse_parameters
+from .comparisons import Comparisons
 from .errors import Place, Restart, Skip, TranslationError
 from .expressions import Expressions
 from .extents import Dimensions, Extent
 from .idioms import Idioms
+from .lists import Lists
+from .loops import Loops
 from .rows import Rows
 from .scopes import Binding, Frame, Scopes
 from .source import parameters
@@ -37,14 +40,14 @@ class Translation:
     several: bool
 
 
-class Translator(Statements, Calls, Expressions, Subscripts, Idioms, Rows, Scopes):
+class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts, Lists, Idioms, Rows, Scopes):
     def __init__(self, script, function, examples, idioms=False):
         """`idioms`: loop nests become routines and index notation, which only a comparison with NumPy makes sure."""
         self.script = script
         self.function = script.function(function)
         self.examples = examples  # each: parameter -> value
         self.idioms = idioms
-        self.hoisted, self.widened = {}, {}
+        self.hoisted, self.widened, self.appended_types = {}, {}, {}
 
     def translate(self):
         for _ in range(_MOST_ROUNDS):
@@ -60,7 +63,7 @@ class Translator(Statements, Calls, Expressions, Subscripts, Idioms, Rows, Scope
         self.start_scopes()
         self.out, self.indent, self.places, self.poisoned = [], 0, [], set()
         self.local_names, self.loop_variables, self.shown = [[]], [], set()
-        self.lost = []
+        self.lost, self.growing, self.trip = [], {}, None
         self.notes, self.target_mask, self.direct = [], None, None
         self.argument_storages, self.memories, self.options, self.outside, self.shapes = set(), {}, {}, set(), {}
 

@@ -18,7 +18,7 @@ POSTFIX, POWER, UNARY, PRODUCT, SUM, COMPARISON, AND, OR, CONDITION = 9, 8, 7, 6
 @dataclasses.dataclass
 class Value:
     """`code` of type `type` and shape. `size`: the extent that an integer scalar is; `literal`: an open literal; `known`: a truth value or None's, or a function;
-    `mask`: the condition of x[condition]; `storage`: the arrays whose memory the value shares; `memory`: the argument that it is, whole and in place;
+    `mask`: the condition of x[condition], with `rows` of rows; `storage`: the arrays whose memory the value shares; `memory`: the argument that it is, whole and in place;
     `items`: the values of a tuple."""
     code: str
     type: str
@@ -28,11 +28,13 @@ class Value:
     literal: bool = False
     known: object = None
     mask: typing.Optional[str] = None
+    rows: bool = False  # the mask selects rows
     storage: frozenset = frozenset()
     memory: typing.Optional[int] = None
     items: typing.Optional[list] = None
     natural: bool = False  # an integer that is known not to be negative
     positive: bool = False  # an integer that is known to be above 0
+    listed: bool = False  # an array that is a list in Python
 
     @property
     def rank(self):
@@ -68,7 +70,7 @@ def cast(value, type_):
     code, level = f"{type_}({value.code})", POSTFIX
     if value.literal and type_ == "f64" and value.code.lstrip("-").isdigit():
         code, level = value.code + ".0", value.level
-    return dataclasses.replace(value, code=code, type=type_, level=level, size=None, storage=frozenset(), memory=None, literal=value.literal and type_ == "f64")
+    return dataclasses.replace(value, code=code, type=type_, level=level, size=None, known=None, storage=frozenset(), memory=None, literal=value.literal and type_ == "f64")
 
 
 def floating(value):
