@@ -19,7 +19,7 @@ decltype(auto) visit_real_type(ElementType type, std::string_view what, F&& f) {
     if constexpr (std::is_arithmetic_v<typename decltype(tag)::type>) {
       return f(tag);
     } else {
-      throw RunError(std::string(what) + ": " + std::string(element_name(type)) + " is not supported");
+      throw RunError(std::string(what) + ": " + std::string(element_name(type)) + " is not supported [not-supported]");
     }
   });
 }

@@ -30,7 +30,23 @@ def pages():
 def missing_ids():
     ids = re.findall(r'^TDSL_(?:DIAGNOSTIC|WARNING)\(\w+, "([^"]+)"', (ROOT / "frontend/diagnostics/diagnostics.def").read_text(), re.MULTILINE)
     page = (ROOT / "docs/errors.md").read_text()
-    return [i for i in ids if f"`{i}`" not in page]
+    return [i for i in ids if f"`{i}`" not in page] + run_errors(page)
+
+
+# A run-time error has an id, or passes on a message that has one.
+PASSED_ON = re.compile(r'\[[a-z-]+\]"|with_id\(|unreadable\(|what\(\)|^\((?:rt::)?(?:(?:place, )?(?:message|text)|[a-z_>.-]*text(?:\.substr\(1\))?|error_?|\*lost|const .*|SourceLine place, const .*|at\(line\), message|place, with_sizes\(.*)[,)]', re.DOTALL)
+
+
+def run_errors(page):
+    wrong = []
+    for path in sorted(p for pattern in ("*.cpp", "*.h") for p in (ROOT / "runtime").rglob(pattern)):
+        source = path.read_text()
+        for found in re.finditer(r"(?<!class )(?<!explicit )\b(?:RunError|ProgramError|LaunchError)(?=\()", source):
+            statement = re.match(r'(?:"(?:\\.|[^"\\])*"|[^";])*', source[found.end():])[0]
+            if "//" not in source[source.rfind("\n", 0, found.start()):found.start()] and not PASSED_ON.search(statement):
+                wrong.append(f"{path.relative_to(ROOT)}:{source.count(chr(10), 0, found.start()) + 1}: an error without an id")
+        wrong += [f"{path.relative_to(ROOT)}: [{i}] has no section" for i in set(re.findall(r'[ "]\[([a-z]+(?:-[a-z]+)*)\]"', source)) if f"### `{i}`" not in page]
+    return wrong
 
 
 def missing_options():

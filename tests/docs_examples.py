@@ -123,7 +123,7 @@ def paper_commands():
     """(program, arguments, words) of every command with output: `tdslc explain P -n 4`: `words`. P is the program on the page; "the same with `FILE`"
     is the last command with that program, "the same, last lines: `words`" the last command itself; `..` stands for any text."""
     page = (ROOT / "docs/papers.md").read_text()
-    whole = re.search(r"`P` is `([^`]+)`", page)[1]
+    whole = re.search(r"`P` stands for `([^`]+)`", page)[1]
     last = None
     for tool, arguments, words, other, other_words, more in SHOWN.findall(page):
         if f"{tool} {arguments}" in ELSEWHERE:

@@ -26,8 +26,6 @@ void FusedNestBuilder::statements(const Member& m) {
   compute_ = &m.compute;
   labels_ = indices_of(m);
   if (m.compute.guard) return grouped(m);
-  if (is_compared(m)) return;
-  if (const Member* elements = compared_by(m)) return positions(m, *elements);
   if (product(m)) return;
   const bool locates = m.compute.monoid && ir::locates(*m.compute.monoid);
   if (!locates && blocked(m)) return;
@@ -108,9 +106,9 @@ void FusedNestBuilder::grouped(const Member& m) {
   });
 }
 
-std::optional<Blocking> FusedNestBuilder::blocking_of(const Member& m) const {
+bool FusedNestBuilder::blocked(const Member& m) {
   const ir::Compute& c = m.compute;
-  if (m.closes() || c.reduce.empty() || c.out.size() <= m.shared.size()) return std::nullopt;
+  if (m.closes() || c.reduce.empty() || c.out.size() <= m.shared.size()) return false;
   Blocking labels;
   labels.row = m.shared.back();
   labels.column = static_cast<int>(c.out.size()) - 1;
@@ -118,14 +116,10 @@ std::optional<Blocking> FusedNestBuilder::blocking_of(const Member& m) const {
     if (l != labels.row) labels.outer.push_back(l);
   }
   labels.reduce = numbered(c.out.size(), c.reduce.size());
-  return blocking(c, std::move(labels), [&](const ir::ExprNode& n) {
+  const std::optional<Blocking> blocks = blocking(c, std::move(labels), [&](const ir::ExprNode& n) {
     const auto* r = std::get_if<ir::Read>(&n.op);
     return r != nullptr && !program_.is_host(r->tensor);
   });
-}
-
-bool FusedNestBuilder::blocked(const Member& m) {
-  const std::optional<Blocking> blocks = blocking_of(m);
   if (!blocks) return false;
   blocked_ = true;
   add(nest::FillRows{whole(m), block_, identity(m)});
@@ -133,7 +127,7 @@ bool FusedNestBuilder::blocked(const Member& m) {
   for (const int l : blocks->outer) {
     if (!m.is_outer(l)) around.push_back(l);
   }
-  loops(around, false, [&] { add(blocked_reduction(m.compute, *blocks, {}, element(m))); });
+  loops(around, false, [&] { add(blocked_reduction(c, *blocks, {}, element(m))); });
   return true;
 }
 

@@ -29,10 +29,9 @@ FusedNestBuilder::FusedNestBuilder(const NestRequest& request, const OperationSt
   add_indices();
   for (std::size_t k = 0; k < op_.reads.size(); ++k)
     operands_.push_back(added(operand_variable(op_.reads[k].tensor, static_cast<int>(k))));
-  find_positions();
   take_places();
   for (const Member& m : fused_.members) {
-    if (is_stored(m) && !is_compared(m)) values_[m.value] = variable(m);
+    if (is_stored(m)) values_[m.value] = variable(m);
   }
 }
 
@@ -268,7 +267,7 @@ Extent FusedNestBuilder::bytes_per_row() const {
     if (by_rows) bytes = bytes + elements;
   }
   for (const Member& m : fused_.members) {
-    if (m.closes() || !is_stored(m) || is_compared(m) || in_place_.contains(m.value)) continue;
+    if (m.closes() || !is_stored(m) || in_place_.contains(m.value)) continue;
     Extent elements(ir::size_of(m.type));
     for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d)
       elements = elements * length_of(m.compute.out[d]);

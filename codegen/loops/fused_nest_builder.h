@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "codegen/loops/blocking.h"
 #include "codegen/loops/compute_nest.h"
 #include "codegen/nest/facts.h"
 #include "ir/graph/computes.h"
@@ -82,20 +81,8 @@ class FusedNestBuilder final : public ComputeNest {
   void closing_scalar(const Member& m, const std::vector<int>& labels);
   /// A sum of rows by groups, `sum[i where c == a[i]](…)`: each row updates one element or line, that of its group.
   void grouped(const Member& m);
-  /// The register blocks of a reduction along each row with operands shared by all rows, if there are any.
-  [[nodiscard]] std::optional<Blocking> blocking_of(const Member& m) const;
-  /// A register-blocked reduction along each row; false if impossible.
+  /// A register-blocked reduction along each row with operands shared by all rows; false if impossible.
   bool blocked(const Member& m);
-
-  // --- Positions of the best elements of register blocks: fused_positions.cpp
-
-  /// Finds the members whose elements are only compared, by an argmin or argmax along the row.
-  void find_positions();
-  /// The elements that this member compares; null for others.
-  [[nodiscard]] const Member* compared_by(const Member& m) const;
-  /// True for elements that are compared in registers, and never stored.
-  [[nodiscard]] bool is_compared(const Member& m) const;
-  void positions(const Member& m, const Member& elements);
   /// A member's tensor at the current indices of the loops around the blocks.
   Place whole(const Member& m) { return at_outer(values_.at(m.value), outer_); }
   Place at_outer(ValueId v, std::size_t count);
@@ -143,7 +130,6 @@ class FusedNestBuilder final : public ComputeNest {
   std::vector<ValueId> operands_;
   std::map<ValueId, ValueId> values_;            ///< variables of members
   std::map<ValueId, ValueId> in_place_;          ///< members stored in place of others
-  std::map<ValueId, const Member*> compared_;    ///< by member that locates: its elements, compared in registers
   const ir::Compute* compute_ = nullptr;         ///< of the current member
   std::vector<int> labels_;                      ///< its indices, by label
   bool in_blocks_ = true;                        ///< rows are processed in blocks; false: one walk does everything

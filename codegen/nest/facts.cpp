@@ -144,7 +144,6 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
         each_of(s.y, f);
         f(s.value);
         some(s.guard);
-        if (s.position) f(s.position->start);
       },
       [&](const Fill& s) { f(s.value); }, [&](const Var& s) { some(s.value); },
       [&](const Count& s) {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interpreter.h"
 #include "ir/graph/computes.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/message_id.h"
 #include "runtime/size.h"
 
 namespace tdsl::nest {
@@ -133,8 +133,10 @@ void NestInterpreter::sizes(const RequireSizes& r) {
   if (r.guard && whole(r.guard) == 0) return;
   const std::int64_t left = extent(r.left);
   const std::int64_t right = extent(r.right);
-  if (r.relation == ir::Check::Relation::kEqual ? rt::same_size(left, right) : left <= right) return;
-  ir::eval::stop(here(), rt::with_sizes(r.message, left, right));
+  const bool equal = r.relation == ir::Check::Relation::kEqual;
+  if (equal ? rt::same_size(left, right) : left <= right) return;
+  ir::eval::stop(here(),
+                 rt::with_id(rt::with_sizes(r.message, left, right), equal ? "shape-mismatch" : "out-of-bounds"));
 }
 
 void NestInterpreter::line(const LineReduction& l) {
@@ -146,32 +148,7 @@ void NestInterpreter::line(const LineReduction& l) {
   });
 }
 
-void NestInterpreter::blocked_position(const BlockedReduction& b) {
-  const ir::Scalar type = b.value->type;
-  const auto terms = [&](const auto& self, std::size_t k, Slot& total) -> void {
-    if (k < b.along.size()) return each(b.along[k], interval(b.along[k]), [&] { self(self, k + 1, total); });
-    for (const std::vector<Let>* lets : {&b.x, &b.y})
-      std::ranges::for_each(*lets, [this](const Let& definition) { let(definition); });
-    if (!b.guard || whole(b.guard) != 0) total = combined(b.with, type, total, value(b.value));
-  };
-  const bool largest = b.position->kind == ir::Monoid::Kind::kArgMax;
-  each(b.row, interval(b.row), [&] {
-    std::optional<double> best;
-    std::int64_t at = -1;
-    each(b.column, interval(b.column), [&] {
-      Slot total = value(b.position->start);
-      terms(terms, 0, total);
-      const double x = total.real.value;
-      if (best && (std::isnan(*best) || !(std::isnan(x) || (largest ? x > *best : x < *best)))) return;
-      best = x;
-      at = indices_[static_cast<std::size_t>(b.column)];
-    });
-    store(b.to.variable, position(b.to), {{}, {at, 0}});
-  });
-}
-
 void NestInterpreter::blocked(const BlockedReduction& b, std::size_t depth) {
-  if (b.position) return blocked_position(b);
   if (depth < b.along.size() + 2) {
     const int index = depth == 0 ? b.row : depth == 1 ? b.column : b.along[depth - 2];
     return each(index, interval(index), [&] { blocked(b, depth + 1); });

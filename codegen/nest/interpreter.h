@@ -98,7 +98,6 @@ class NestInterpreter {
   void draw(const Draw& d);
   void sizes(const RequireSizes& r);
   void line(const LineReduction& l);
-  void blocked_position(const BlockedReduction& b);
   /// Row, column, and then the reduced indices.
   void blocked(const BlockedReduction& b, std::size_t depth);
 

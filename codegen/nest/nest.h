@@ -261,14 +261,8 @@ struct LineReduction {
   enum class Mask : std::uint8_t { kAll, kOnly, kFirst } masks = Mask::kAll;
 };
 /// A reduction into a block of rows and columns held in registers (rt::blocked_reduction). x values do not depend on
-/// the column, y values do not on the row. A sum of products may use fused multiply-adds. With
-/// `position`, `to` is an integer per row: the column of its best element, in place of the elements
-/// (rt::blocked_position).
+/// the column, y values do not on the row. A sum of products may use fused multiply-adds.
 struct BlockedReduction {
-  struct Position {
-    ir::Monoid::Kind kind = ir::Monoid::Kind::kArgMin;
-    Expr start;  ///< the elements' value before the first term
-  };
   Place to;
   int row = 0;
   int column = 0;
@@ -278,7 +272,6 @@ struct BlockedReduction {
   Expr value;            ///< in terms of locals
   Expr guard;            ///< in terms of locals; may be null
   bool numbers = false;  ///< a minimum or maximum that is not nan if no x or y is nan or inf
-  std::optional<Position> position{};
 };
 // --- Statements of tasks that read and modify whole tensors
 

@@ -303,11 +303,6 @@ class NestParser : PartParser {
     BlockedReduction b;
     b.with = monoid();
     b.to = place();
-    for (const auto kind : {ir::Monoid::Kind::kArgMin, ir::Monoid::Kind::kArgMax}) {
-      if (!cursor_.accept(ir::name_of(kind))) continue;
-      cursor_.expect("from");
-      b.position = BlockedReduction::Position{kind, expr()};
-    }
     cursor_.expect("rows");
     b.row = index_number();
     cursor_.expect("columns");

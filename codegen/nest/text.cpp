@@ -291,10 +291,8 @@ class TextPrinter {
   }
 
   void blocked(const BlockedReduction& b) {
-    const std::string position =
-        b.position ? fmt::format(" {} from {}", ir::name_of(b.position->kind), text(b.position->start)) : "";
-    line("blocked {} {}{} rows {} columns {} along {}{} {{", text(b.with), text(b.to), position, index(b.row),
-         index(b.column), indices(b.along), b.numbers ? " numbers" : "");
+    line("blocked {} {} rows {} columns {} along {}{} {{", text(b.with), text(b.to), index(b.row), index(b.column),
+         indices(b.along), b.numbers ? " numbers" : "");
     lines(b.x, "x ");
     lines(b.y, "y ");
     if (b.guard) line("  where {}", text(b.guard));

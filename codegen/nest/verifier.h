@@ -97,7 +97,6 @@ class NestVerifier {
   void line(const LineReduction& l);
   void first_elements(const LineReduction& l);
   void blocked(const BlockedReduction& b);
-  void position(const BlockedReduction& b);
 
   const Nest& nest_;
   ir::Program values_;

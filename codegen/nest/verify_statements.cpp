@@ -328,31 +328,17 @@ void NestVerifier::blocked(const BlockedReduction& b) {
     index(k, true);
     indices_.insert(k);
   }
-  const auto without = [&](int k, const auto& check) {
+  const std::optional<Scalar> scalar = place(b.to, true);
+  const auto without = [&](int k, const std::vector<Let>& lets) {
     indices_.erase(k);
-    check();
+    std::ranges::for_each(lets, [this](const Let& definition) { let(definition); });
     indices_.insert(k);
   };
-  std::optional<Scalar> scalar;
-  if (b.position) {
-    without(b.column, [&] { position(b); });
-    if (b.value) scalar = b.value->type;
-  } else {
-    scalar = place(b.to, true);
-  }
-  without(b.column, [&] { std::ranges::for_each(b.x, [this](const Let& definition) { let(definition); }); });
-  without(b.row, [&] { std::ranges::for_each(b.y, [this](const Let& definition) { let(definition); }); });
+  without(b.column, b.x);
+  without(b.row, b.y);
   for (const int k : inner) indices_.erase(k);
   expr(b.value, scalar);
   if (b.guard) expr(b.guard, Scalar::kBool);
-}
-
-void NestVerifier::position(const BlockedReduction& b) {
-  const std::optional<Scalar> to = place(b.to, false);
-  if (to && *to != Scalar::kI64) problem("a position is an i64");
-  if (!b.value || !ir::is_float(b.value->type)) return problem("positions are those of floats");
-  if (!b.position->start) return problem("the elements have no first value");
-  expr(b.position->start, b.value->type);
 }
 
 }  // namespace tdsl::nest

@@ -16,7 +16,6 @@ namespace tdsl::codegen {
 enum class Header : std::uint8_t {
   kBlockedReduction,
   kJoins,
-  kPositions,
   kParts,
   kRearranged,
   kStored,
@@ -33,7 +32,6 @@ enum class Header : std::uint8_t {
 inline constexpr std::array kHeaderPaths = std::to_array<std::string_view>({
     "runtime/kernels/blocked/blocked_reduction.h",
     "runtime/kernels/blocked/joins.h",
-    "runtime/kernels/blocked/positions.h",
     "runtime/kernels/parts.h",
     "runtime/kernels/rearranged.h",
     "runtime/kernels/stored.h",

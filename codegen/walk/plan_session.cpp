@@ -34,7 +34,7 @@ void PlanSession::stop(int line, const std::string& message) const {
 std::int64_t PlanSession::dimension(const std::string& name) const {
   const auto found = request_.dimensions.find(name);
   if (found == request_.dimensions.end())
-    stop(fmt::format("the extent of {} is not known: give a file, or --set {}=N", name, name));
+    stop(fmt::format("the extent of {} is not known: give a file, or --set {}=N [missing-input]", name, name));
   return found->second;
 }
 

@@ -84,11 +84,13 @@ class Walk::Body {
   auto computed(const F& f) const -> decltype(f()) {
     try {
       return f();
-    } catch (const std::domain_error& error) { session_->stop(error.what()); }
+    } catch (const std::domain_error& error) { session_->stop(std::string(error.what()) + " [too-large]"); }
   }
   std::int64_t number(const Extent& e) const {
     const auto value = computed([&] { return host_.evaluate(e); });
-    if (!value) session_->stop("a size or range depends on computed data, so there is no plan before the program runs");
+    if (!value)
+      session_->stop(
+          "a size or range depends on computed data, so there is no plan before the program runs [unknown-size]");
     return *value;
   }
   [[nodiscard]] std::vector<plan::Index> numbers(const std::vector<Extent>& extents) const {
@@ -113,7 +115,7 @@ class Walk::Body {
     if (const auto given = session_->param(p.name)) return host_.set(p.target, *given);
     if (p.computed_default) return assign(p.target, host_.get(*p.computed_default));
     if (!p.default_value)
-      session_->stop(fmt::format("the param {} has no default: give --set {}=VALUE", p.name, p.name));
+      session_->stop(fmt::format("the param {} has no default: give --set {}=VALUE [missing-input]", p.name, p.name));
     host_.set(p.target, *p.default_value);
   }
 
@@ -215,7 +217,8 @@ class Walk::Body {
     const auto begin = host_.get(f.begin);
     const auto end = host_.get(f.end);
     if (!begin || !end)
-      session_->stop("the loop's range depends on computed data, so there is no plan before the program runs");
+      session_->stop(
+          "the loop's range depends on computed data, so there is no plan before the program runs [unknown-size]");
     session_->control.for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), f.step,
                                [&](plan::Index i) {
                                  host_.set(f.index, i);

@@ -104,7 +104,10 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
   if (is_function && foreign.empty())
     lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
                          "`" + name + "` is a function: it is called, " + name + "(…)");
-  const std::string bound_in_calls = hint_of_function_types(lowerer.frames.back().function, name);
+  // An instance lacks the parameters of function type; the declaration has them.
+  const Frame& frame = lowerer.frames.back();
+  const std::string bound_in_calls =
+      hint_of_function_types(frame.entry != nullptr ? frame.entry->function : frame.function, name);
   const std::string hint = !bound_in_calls.empty() ? bound_in_calls
                            : foreign.empty()       ? did_you_mean(name, candidates)
                                                    : foreign;

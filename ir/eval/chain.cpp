@@ -57,7 +57,7 @@ std::shared_ptr<Array> evaluate_chain(Environment& environment, const Node& node
     const Array& array = environment.get(chain.factors[k].tensor);
     const std::size_t row = chain.factors[k].transposed ? 1 : 0;
     const bool fits = sizes[k] <= array.shape[row] && (array.shape.size() == 1 || sizes[k + 1] <= array.shape[1 - row]);
-    if (!fits) stop(node.range, "a factor of the product has fewer elements than the product reads");
+    if (!fits) stop(node.range, "a factor of the product has fewer elements than the product reads [out-of-bounds]");
     return Factor(array, chain.factors[k].transposed);
   };
   Array so_far = product(type, factor(0), factor(1), sizes[0], sizes[1], sizes[2]);

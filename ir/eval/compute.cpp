@@ -9,6 +9,7 @@
 #include "ir/eval/accumulator.h"
 #include "ir/eval/environment.h"
 #include "ir/graph/check.h"
+#include "runtime/message_id.h"
 #include "runtime/size.h"
 
 namespace tdsl::ir::eval {
@@ -142,7 +143,7 @@ class ComputeEvaluator {
     for (const Label& l : labels) {
       const std::int64_t begin = environment_.extent(l.begin, node_.range);
       const std::int64_t end = environment_.extent(l.end, node_.range);
-      if (!rt::is_countable(begin, end)) stop(node_.range, rt::uncountable_text(l.name));
+      if (!rt::is_countable(begin, end)) stop(node_.range, rt::with_id(rt::uncountable_text(l.name), "too-large"));
       ranges.add(begin, end);
     }
   }
@@ -188,7 +189,8 @@ class ComputeEvaluator {
         // In place only if no point can see another point's write.
         const bool movable = base_dies && (out_.at_most_one_point() || !reads_base());
         auto array = movable ? environment_.take(*compute_.base) : environment_.share(*compute_.base);
-        if (array->shape != shape) stop(node_.range, "the shapes of the variable and of its new value differ");
+        if (array->shape != shape)
+          stop(node_.range, "the shapes of the variable and of its new value differ [shape-mismatch]");
         if (!movable || array.use_count() > 1) array = std::make_shared<Array>(*array);
         results_.push_back(std::move(array));
       } else {
@@ -221,8 +223,9 @@ class ComputeEvaluator {
     for (const auto& array : results_) {
       for (std::size_t d = 0; d < out_.size(); ++d) {
         if (array->shape[d] == out_.extent(d)) continue;
-        stop(node_.range, fmt::format("dimension {} of the result has extent {}, but its index runs over {} values", d,
-                                      array->shape[d], out_.extent(d)));
+        stop(node_.range,
+             fmt::format("dimension {} of the result has extent {}, but its index runs over {} values [shape-mismatch]",
+                         d, array->shape[d], out_.extent(d)));
       }
     }
   }
@@ -308,8 +311,8 @@ class ComputeEvaluator {
         continue;
       }
       if (!left_.empty() && !written_[k].insert(at).second) {
-        stop(node_.range,
-             fmt::format("element [{}] of {} is written twice by `=`", subscripts_text(k, at), name_of_result(k)));
+        stop(node_.range, fmt::format("element [{}] of {} is written twice by `=` [assertion]", subscripts_text(k, at),
+                                      name_of_result(k)));
       }
       const Real old = accumulates_ ? real_element(*results_[k], at) : Real{};
       set_element(*results_[k], at, value);

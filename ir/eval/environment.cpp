@@ -7,6 +7,7 @@
 
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
+#include "runtime/message_id.h"
 #include "runtime/size.h"
 
 namespace tdsl::ir::eval {
@@ -86,13 +87,13 @@ std::int64_t Environment::control(ValueId v) {
 std::int64_t Environment::extent(const Extent& e, const SourceRange& place) {
   try {
     return e.evaluate([this](ValueId v) { return control(v); });
-  } catch (const std::domain_error& error) { stop(place, error.what()); }
+  } catch (const std::domain_error& error) { stop(place, rt::with_id(error.what(), "too-large")); }
 }
 
 rt::Exact Environment::exact(const Extent& e, const SourceRange& place) {
   try {
     return e.evaluate_exactly([this](ValueId v) { return control(v); });
-  } catch (const std::domain_error& error) { stop(place, error.what()); }
+  } catch (const std::domain_error& error) { stop(place, rt::with_id(error.what(), "too-large")); }
 }
 
 std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place, bool computed) {
@@ -102,13 +103,13 @@ std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place
     // A range that ends before it begins is empty; a negative declared size is an error.
     if (computed) extents.back() = std::max<std::int64_t>(extents.back(), 0);
     if (extents.back() < 0) {
-      stop(place, fmt::format("dimension {} of {} has the negative extent {}", extents.size() - 1,
+      stop(place, fmt::format("dimension {} of {} has the negative extent {} [too-large]", extents.size() - 1,
                               program_.info(v).name.empty() ? "the result" : program_.info(v).name, extents.back()));
     }
   }
   const Scalar type = program_.type(v).scalar;
   if (!rt::is_legal_size(extents, size_of(type)))
-    stop(place, rt::too_large_text(program_.info(v).name, name_of(type), extents));
+    stop(place, rt::with_id(rt::too_large_text(program_.info(v).name, name_of(type), extents), "too-large"));
   return extents;
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/check.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/sparse_random.h"
+#include "runtime/message_id.h"
 #include "runtime/shapes.h"
 #include "runtime/size.h"
 
@@ -234,8 +235,9 @@ class Interpreter {
     if (c.guard && environment_.control(*c.guard) == 0) return;
     const rt::Exact left = environment_.exact(c.left, n.range);
     const rt::Exact right = environment_.exact(c.right, n.range);
-    if (c.relation == Check::Relation::kEqual ? rt::same_size(left, right) : left <= right) return;
-    stop(n.range, rt::with_sizes(c.message, left, right));
+    const bool equal = c.relation == Check::Relation::kEqual;
+    if (equal ? rt::same_size(left, right) : left <= right) return;
+    stop(n.range, rt::with_id(rt::with_sizes(c.message, left, right), equal ? "shape-mismatch" : "out-of-bounds"));
   }
 
   void print(const Print& p) {
@@ -253,7 +255,7 @@ class Interpreter {
     const auto given = options_.params.find(p.name);
     if (given != options_.params.end()) return std::make_shared<Array>(scalar_array(type, given->second));
     if (p.computed_default) return std::make_shared<Array>(environment_.get(*p.computed_default));
-    if (!p.default_value) stop(n.range, "the param `" + p.name + "` has no value and no default");
+    if (!p.default_value) stop(n.range, "the param `" + p.name + "` has no value and no default [missing-input]");
     return std::make_shared<Array>(scalar_array(type, *p.default_value));
   }
 
@@ -261,19 +263,20 @@ class Interpreter {
   Array read(const Node& n, const Input& i, Scalar type) {
     try {
       return options_.input(i.name, type);
-    } catch (const std::runtime_error& error) { stop(n.range, error.what()); }
+    } catch (const std::runtime_error& error) { stop(n.range, rt::with_id(error.what(), "cannot-read")); }
   }
 
   /// Reads an input once: its shape may be needed before its own node.
   ArrayRef input(const Node& n, const Input& i) {
     const auto found = inputs_.find(i.name);
     if (found != inputs_.end()) return found->second;
-    if (!options_.input) stop(n.range, "the input `" + i.name + "` has no data");
+    if (!options_.input) stop(n.range, "the input `" + i.name + "` has no data [missing-input]");
     const Type& type = program_.type(n.results.at(0));
     const auto array = std::make_shared<Array>(read(n, i, type.scalar));
     TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
     if (array->shape.size() != type.rank()) {
-      stop(n.range, rt::other_rank_text(i.name, type.rank(), origin(i.name), array->shape.size(), array->shape));
+      stop(n.range, rt::other_rank_text(i.name, type.rank(), origin(i.name), array->shape.size(), array->shape) +
+                        " [wrong-shape]");
     }
     const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
@@ -293,11 +296,11 @@ class Interpreter {
       if (array->at_least && std::ranges::equal(array->shape, declared, std::ranges::less_equal()))
         return std::make_shared<Array>(extended(*array, declared));
       if (array->at_least) {
-        stop(n.range,
-             fmt::format("input {} should have shape {}, but the array{} has entries beyond it: they need at least {}",
-                         i.name, shape_text(declared), origin(i.name), shape_text(array->shape)));
+        stop(n.range, fmt::format("input {} should have shape {}, but the array{} has entries beyond it: they need at "
+                                  "least {} [wrong-shape]",
+                                  i.name, shape_text(declared), origin(i.name), shape_text(array->shape)));
       }
-      stop(n.range, fmt::format("input {} should have shape {}, but the array{} has shape {}", i.name,
+      stop(n.range, fmt::format("input {} should have shape {}, but the array{} has shape {} [wrong-shape]", i.name,
                                 shape_text(declared), origin(i.name), shape_text(array->shape)));
     }
     return array;
@@ -339,7 +342,8 @@ class Interpreter {
 
   std::int64_t dimension(const Node& n, const Dimension& d) {
     const auto found = bound(n.results.at(0), d.name);
-    if (!found) stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=...");
+    if (!found)
+      stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=... [missing-input]");
     return found->extent;
   }
 
@@ -352,8 +356,8 @@ class Interpreter {
       const auto other = value ? bound(*value, name) : std::nullopt;
       if (!other || other->extent == shape[k] || (at_least && other->extent > shape[k])) continue;
       const std::string here = at_least ? rt::reaches_text(shape[k]) : fmt::format("has {}", shape[k]);
-      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} {}, but {}", name, k,
-                                i.name, origin(i.name, true), here,
+      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} {}, but {} [wrong-shape]",
+                                name, k, i.name, origin(i.name, true), here,
                                 other->text.empty() ? fmt::format("--set {}={} fixes it", name, other->extent)
                                                     : fmt::format("{} has {}", other->text, other->extent)));
     }

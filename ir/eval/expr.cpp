@@ -15,8 +15,8 @@ void stop(const SourceRange& range, const std::string& message) { throw Stop{{ra
 void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
                      const SourceRange& range) {
   if (subscript >= 0 && subscript < extent) return;
-  stop(range, fmt::format("subscript {} is out of bounds: dimension {} of {} has extent {}", subscript, dimension,
-                          tensor.empty() ? "the tensor" : tensor, extent));
+  stop(range, fmt::format("subscript {} is out of bounds: dimension {} of {} has extent {} [out-of-bounds]", subscript,
+                          dimension, tensor.empty() ? "the tensor" : tensor, extent));
 }
 
 CompiledExpr::CompiledExpr(const Program& program, const Expr& e, const ValueSource& values, const SourceRange& place) {

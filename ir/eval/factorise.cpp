@@ -81,17 +81,19 @@ double elimination_error(const Operand& a, const LuFactors& f) {
 }
 
 [[noreturn]] void singular(const Node& node, const Routine& routine) {
-  stop(node.range, std::string(name_of(routine.kind)) + ": the matrix is singular");
+  stop(node.range, std::string(name_of(routine.kind)) + ": the matrix is singular [no-solution]");
 }
 
 void require_finite(const Node& node, const Routine& routine, const Operand& a) {
-  if (!a.finite) stop(node.range, std::string(name_of(routine.kind)) + ": the matrix has elements that are not finite");
+  if (!a.finite)
+    stop(node.range,
+         std::string(name_of(routine.kind)) + ": the matrix has elements that are not finite [no-solution]");
 }
 
 void cholesky(const Node& node, const Operand& given, Array& result) {
   const Operand a = symmetric(given);
   const CholeskyFactor f = cholesky(a.matrix);
-  if (!f.positive) stop(node.range, "cholesky: the matrix is not positive definite");
+  if (!f.positive) stop(node.range, "cholesky: the matrix is not positive definite [no-solution]");
   const double q = a.backward() * inverse_norm(a.matrix);
   put(result, f.l, amplified(2 * norm(f.l) * q, q));
 }

@@ -151,7 +151,7 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
     case Routine::Kind::kArgsort: sorted(a, axis, false, nullptr, results.at(0).get()); break;
     case Routine::Kind::kTopk:
       if (results.at(0)->shape[axis] > a.shape[axis])
-        stop(node.range, "topk takes more elements than the dimension has");
+        stop(node.range, "topk takes more elements than the dimension has [out-of-bounds]");
       sorted(a, axis, true, results.at(0).get(), results.at(1).get());
       break;
     default: TDSL_CHECK(false, "a routine along lines");

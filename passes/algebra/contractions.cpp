@@ -28,6 +28,7 @@
 
 #include "ir/analysis/contraction.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/algebra/parts.h"
 #include "passes/region_rewriter.h"

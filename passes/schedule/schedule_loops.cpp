@@ -77,7 +77,8 @@ class Scheduler : public RegionRewriter {
   std::optional<std::vector<Node>> scheduled(const Node& nest, bool& converted) {
     std::vector<Node> today = algebra({nest});
     converted = depth_of(today) == 0;
-    if (converted || today.size() != 1 || !std::holds_alternative<For>(today[0].op)) return std::nullopt;
+    if (converted || today.size() != 1 || !std::holds_alternative<For>(today[0].op) || today[0].results != nest.results)
+      return std::nullopt;
     NoScop why;
     auto scop = extract(
         program_, today[0], [&](ValueId v) { return is_used(v); }, why);
@@ -99,8 +100,10 @@ class Scheduler : public RegionRewriter {
     if (!steps) return std::nullopt;
     ValueMap renames;
     std::vector<Node> parts = rebuilt(program_, *scop, *steps, facts_, renames);
+    const std::vector<ValueInfo> values = program_.values;
     const int before = depth_of(today);
     const int after = depth_of(algebra(parts));
+    program_.values = values;  // as the parts define them
     const bool one_task = !why_not_serial(program_, today[0]);
     if (after >= before || (one_task && after > 0)) return std::nullopt;
     renames_.insert(renames.begin(), renames.end());

@@ -8,6 +8,7 @@
 
 #include "runtime/check.h"
 #include "runtime/disk/spill_file.h"
+#include "runtime/message_id.h"
 #include "runtime/plan/home.h"
 
 namespace tdsl::rt {
@@ -40,7 +41,7 @@ std::pair<Index, double> in_turns(SpillFile& file, Index most, const Begin& begi
     done.clear();
     if (file.test_some(done) == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
     for (const DiskCompletion& completion : done) {
-      if (!completion.error.empty()) throw RunError(completion.error);
+      if (!completion.error.empty()) throw RunError(with_id(completion.error, "spill"));
       free.push_back(static_cast<std::size_t>(completion.cookie));
       ++over;
     }

@@ -52,7 +52,7 @@ SpillFile::SpillFile(std::string folder, Index bytes, bool insisted, int ranks, 
     : folder_(std::move(folder)) {
   if (const std::string why = insisted || folder_.empty() ? std::string() : unfit_to_spill(folder_); !why.empty()) {
     throw RunError("what memory has no room for cannot be kept in `" + folder_ + "`: it " + why +
-                   "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
+                   "; name a folder on a local disk with --spill DIR (or this one, if it is to be) [spill]");
   }
   try {
     if (!folder_.empty()) {
@@ -80,7 +80,7 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::fail(const std::string& what, int error) const {
-  throw RunError("cannot " + what + " in `" + folder_ + "` (--spill): " + std::strerror(error));
+  throw RunError("cannot " + what + " in `" + folder_ + "` (--spill): " + std::strerror(error) + " [spill]");
 }
 
 /// Opens an unnamed file, or a named one that is unlinked at once.
@@ -142,7 +142,7 @@ void SpillFile::no_room(Index bytes, int ranks, std::optional<Index> free) const
   const std::string all = ranks > 1 ? ", " + format_bytes(bytes * ranks) + " in all" : "";
   throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in `" +
                  folder_ + "`" + all + (free ? ", which has " + format_bytes(*free) + " free" : std::string()) +
-                 "; name another folder with --spill DIR, or give more --memory or ranks");
+                 "; name another folder with --spill DIR, or give more --memory or ranks [disk-full]");
 }
 
 void SpillFile::tell(std::function<void(int)> when) {

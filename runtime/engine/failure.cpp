@@ -21,9 +21,10 @@ Failure::Verdict describe(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const RunError& e) { return {e.what(), e.code()}; } catch (const std::bad_alloc&) {
-    return {"out of memory", ExitCode::kRunTime};
+    return {"out of memory [out-of-memory]", ExitCode::kRunTime};
   } catch (const std::exception& e) {
-    return {std::string("internal error of the runtime, please report it: ") + e.what(), ExitCode::kRunTime};
+    return {std::string("internal error of the runtime, please report it: ") + e.what() + " [internal-error]",
+            ExitCode::kRunTime};
   }
 }
 

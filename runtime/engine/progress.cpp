@@ -7,6 +7,7 @@
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/messages/wire.h"
 #include "runtime/kernels/copy.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::rt {
 
@@ -128,8 +129,10 @@ bool Engine::State::take_disk() {
     if (thread_trace != nullptr) tracer.transfer(transfer, completion);
     if (!completion.error.empty()) {
       const bool in_file = transfer.tensor->read_file != nullptr;
-      throw RunError("`" + transfer.tensor->placed.desc.name + "`, " +
-                     (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + completion.error);
+      throw RunError(with_id("`" + transfer.tensor->placed.desc.name + "`, " +
+                                 (in_file ? "which stays in its file: " : "of which blocks are on disk: ") +
+                                 completion.error,
+                             "spill"));
     }
     end_transfer(transfer);
   }

@@ -131,7 +131,7 @@ Team::Team(int threads, std::function<void(int)> work) {
   try {
     leader_ = spare_teams().take();
   } catch (const std::system_error& error) {
-    throw RunError(std::string("the system starts no thread: ") + error.what());
+    throw RunError(std::string("the system starts no thread: ") + error.what() + " [out-of-memory]");
   }
   leader_->start(threads, std::move(work));
 }

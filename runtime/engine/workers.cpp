@@ -53,7 +53,7 @@ void Engine::State::ask_to_stop(Lock& lock) {
   lock.unlock();
   const bool stops = context.options.stop();
   lock.lock();
-  if (stops) throw RunError("the caller has ended the run");
+  if (stops) throw RunError("the caller has ended the run [stopped]");
 }
 
 /// One thread of an idle rank polls, the others sleep. Called and returns with the lock held.

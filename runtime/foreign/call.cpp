@@ -178,7 +178,8 @@ void call_foreign(const ForeignCaller& caller, void (*call)(void*), void* data) 
   ForeignCall made{&caller, {}};
   const Current here(made);
   if (sigsetjmp(made.back, 0) == 0) return call(data);
-  throw ProgramError(caller.place, std::string("signal ") + known(made.signal).text + " in " + caller.functions);
+  throw ProgramError(caller.place, std::string("signal ") + known(made.signal).text + " in " + caller.functions +
+                                       " [function-signal]");
 }
 
 }  // namespace tdsl::rt

@@ -20,7 +20,12 @@ constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
 }  // namespace
 
 void fail_file(const std::string& path, const std::string& what, int error) {
-  throw RunError(what + " `" + path + "`: " + std::generic_category().message(error));
+  const bool full = error == ENOSPC || error == EDQUOT;
+  const bool reads = what == "cannot read" || what == "cannot open" || what == "cannot examine";
+  throw RunError(what + " `" + path + "`: " + std::generic_category().message(error) +
+                 (full    ? " [disk-full]"
+                  : reads ? " [cannot-read]"
+                          : " [cannot-write]"));
 }
 
 void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std::string& path) {
@@ -28,7 +33,7 @@ void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std:
     const ssize_t n = ::pread(fd, bytes.data(), std::min(bytes.size(), kLargestTransfer), offset);
     if (n < 0 && errno == EINTR) { continue; }
     if (n < 0) { fail_file(path, "cannot read", errno); }
-    if (n == 0) { throw RunError("`" + path + "` became shorter while it was being read"); }
+    if (n == 0) { throw RunError("`" + path + "` became shorter while it was being read [file-changed]"); }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;
   }

@@ -28,7 +28,8 @@ bool has_extension(const std::string& path, std::string_view extension) {
 FileKind readable_kind(const std::string& path) {
   if (const auto hdf5 = hdf5_name(path)) {
     if (hdf5->dataset.empty())
-      throw RunError("`" + path + "`: a dataset of the file is to be named, as in `" + hdf5->file + ":/NAME`");
+      throw RunError("`" + path + "`: a dataset of the file is to be named, as in `" + hdf5->file +
+                     ":/NAME` [cannot-read]");
     return FileKind::kHdf5;
   }
   if (csv_name(path)) return FileKind::kCsv;
@@ -39,15 +40,17 @@ FileKind readable_kind(const std::string& path) {
 }
 
 FileKind writable_kind(const std::string& path) {
-  if (path.empty() || path.back() == '/') throw RunError("cannot write `" + path + "`: it names no file");
+  if (path.empty() || path.back() == '/')
+    throw RunError("cannot write `" + path + "`: it names no file [cannot-write]");
   const FileKind kind = readable_kind(path);
   if (const auto csv = csv_name(path); kind == FileKind::kCsv && !csv->column.empty()) {
-    throw RunError("cannot write `" + path + "`: single columns can only be read; write `" + csv->file + "`");
+    throw RunError("cannot write `" + path + "`: single columns can only be read; write `" + csv->file +
+                   "` [cannot-write]");
   }
   if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
     throw RunError("`" + path +
                    "`: the extension says how a file is written, and this one names no format; use .npy, .h5:/NAME, "
-                   ".zarr, .mtx, .tns, .npz or .csv");
+                   ".zarr, .mtx, .tns, .npz or .csv [cannot-write]");
   }
   return kind;
 }
@@ -55,11 +58,11 @@ FileKind writable_kind(const std::string& path) {
 void require_writable_rank(const std::string& path, std::size_t rank) {
   const FileKind kind = writable_kind(path);
   if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
-  if (rank == 0) throw RunError("cannot write `" + path + "`: a scalar has no coordinates; use .npy");
+  if (rank == 0) throw RunError("cannot write `" + path + "`: a scalar has no coordinates; use .npy [cannot-write]");
   if (kind != FileKind::kFrostt && rank != 2 && !(kind == FileKind::kCsv && rank == 1)) {
     throw RunError("cannot write `" + path + "`: " + kind_name(kind) + " files hold " +
                    (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " +
-                   counted(rank, "dimension") + "; use .tns or .npy");
+                   counted(rank, "dimension") + "; use .tns or .npy [cannot-write]");
   }
 }
 
@@ -68,12 +71,12 @@ void require_series_file(const std::string& path, std::size_t rank) {
   if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
   if (kind != FileKind::kCsv) {
     throw RunError("cannot write `" + path + "`: " + kind_name(kind) +
-                   " files take no series of records; use .npy, .h5:/NAME, .zarr or .csv");
+                   " files take no series of records; use .npy, .h5:/NAME, .zarr or .csv [cannot-write]");
   }
   if (rank <= 1) return;
   throw RunError("cannot write `" + path +
                  "`: a line of a .csv file holds a scalar or a vector, and a record of this " + "series has " +
-                 counted(rank, "dimension") + "; use .npy or .zarr");
+                 counted(rank, "dimension") + "; use .npy or .zarr [cannot-write]");
 }
 
 bool holds_entries(const std::string& path) {

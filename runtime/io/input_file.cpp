@@ -22,11 +22,13 @@ std::variant<std::unique_ptr<const TensorReader>, std::unique_ptr<EntryFile>> op
   OpenFile file(csv ? csv->file : path);
   const std::optional<std::string> content = other_content(file, kind);
   if (kind == FileKind::kNpy && !is_named_npy(path) && !begins_as_npy(file)) {
-    throw RunError("`" + path + "` is " + content.value_or("not a .npy file") +
-                   ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do");
+    throw RunError(
+        "`" + path + "` is " + content.value_or("not a .npy file") +
+        ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do [bad-file]");
   }
   if (content)
-    throw RunError("`" + path + "` is " + *content + ", not the " + kind_name(kind) + " file that its name says");
+    throw RunError("`" + path + "` is " + *content + ", not the " + kind_name(kind) +
+                   " file that its name says [bad-file]");
   switch (kind) {
     case FileKind::kMatrixMarket: return std::make_unique<MatrixMarketFile>(std::move(file));
     case FileKind::kFrostt: return std::make_unique<FrosttFile>(std::move(file));

@@ -22,7 +22,9 @@ FileIdentity identity_of(const struct stat& status) {
 
 /// Every rank reads elements at arbitrary offsets, which only regular files support.
 void require_regular(mode_t mode, const std::string& path) {
-  if (!S_ISREG(mode)) { throw RunError("`" + path + "` is not a regular file, but " + file_kind_name(mode)); }
+  if (!S_ISREG(mode)) {
+    throw RunError("`" + path + "` is not a regular file, but " + file_kind_name(mode) + " [cannot-read]");
+  }
 }
 
 }  // namespace
@@ -66,7 +68,8 @@ void OpenFile::require_unchanged() const {
   throw RunError("`" + path_ + "` was changed after its header had been read: " +
                  (now.bytes == identity_.bytes
                       ? "somebody has written to it"
-                      : "it had " + std::to_string(identity_.bytes) + " bytes and has " + std::to_string(now.bytes)));
+                      : "it had " + std::to_string(identity_.bytes) + " bytes and has " + std::to_string(now.bytes)) +
+                 " [file-changed]");
 }
 
 }  // namespace tdsl::rt

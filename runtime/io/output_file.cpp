@@ -28,7 +28,9 @@ mode_t check_target(const std::string& target) {
     if (errno != ENOENT) { fail_file(target, "cannot write", errno); }
     return 0;
   }
-  if (!S_ISREG(status.st_mode)) { throw RunError("cannot write `" + target + "`: it is not a regular file"); }
+  if (!S_ISREG(status.st_mode)) {
+    throw RunError("cannot write `" + target + "`: it is not a regular file [cannot-write]");
+  }
   if (::access(target.c_str(), W_OK) != 0) { fail_file(target, "cannot write", errno); }
   return status.st_mode & 07777;
 }
@@ -39,10 +41,12 @@ mode_t check_target(const std::string& target) {
   // Truncation releases the space that a failed reservation has allocated.
   if ((error == ENOSPC || error == EDQUOT) && ::ftruncate(fd, 0) == 0 && ::fstatvfs(fd, &disk) == 0) {
     const auto free = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
-    throw RunError(message + (error == EDQUOT ? ", more than your quota leaves"
-                                              : ", the disk has " + format_bytes(free) + " left"));
+    throw RunError(
+        message +
+        (error == EDQUOT ? ", more than your quota leaves" : ", the disk has " + format_bytes(free) + " left") +
+        " [disk-full]");
   }
-  throw RunError(message + ": " + std::strerror(error));
+  throw RunError(message + ": " + std::strerror(error) + " [cannot-write]");
 }
 
 /// True if the file system reports less than `bytes` available. Some report nothing.

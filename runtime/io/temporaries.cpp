@@ -81,7 +81,7 @@ int register_temporary(const std::string& path) {
     const char* expected = nullptr;
     if (table[i].compare_exchange_strong(expected, name)) { return static_cast<int>(i); }
   }
-  throw RunError("too many files are being written at once (" + std::to_string(table.size()) + ")");
+  throw RunError("too many files are being written at once (" + std::to_string(table.size()) + ") [cannot-write]");
 }
 
 void forget_temporary(int slot) noexcept {

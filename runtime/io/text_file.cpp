@@ -72,8 +72,9 @@ void require_text_target(const std::string& path) {
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail_file(path, "cannot write", EISDIR);
   if (exists && !takes_text(path, status.st_mode)) {
-    throw RunError("cannot write `" + path + "`: it is " + file_kind_name(status.st_mode) + ", not a regular file",
-                   ExitCode::kUsage);
+    throw RunError(
+        "cannot write `" + path + "`: it is " + file_kind_name(status.st_mode) + ", not a regular file [cannot-write]",
+        ExitCode::kUsage);
   }
   if (exists && ::access(path.c_str(), W_OK) != 0) fail_file(path, "cannot write", errno);
   if (exists && !S_ISREG(status.st_mode)) return;
@@ -102,7 +103,8 @@ std::string read_text_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) fail_file(path, "cannot read", errno);
   if (!S_ISREG(status.st_mode))
-    throw RunError("cannot read `" + path + "`: it is not a regular file, but " + file_kind_name(status.st_mode));
+    throw RunError("cannot read `" + path + "`: it is not a regular file, but " + file_kind_name(status.st_mode) +
+                   " [cannot-read]");
   const Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (in.fd() < 0) fail_file(path, "cannot read", errno);
   std::string text(static_cast<std::size_t>(status.st_size), '\0');

@@ -17,65 +17,18 @@ template <class T>
 /// Rows processed together, so that their additions are independent.
 constexpr Index kRowsAtOnce = 8;
 
-/// Four elements of a vector register.
-template <class T>
-using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
-
-/// The columns of four lines of four elements.
-template <class T>
-[[gnu::always_inline]] inline void transpose(const T* x, Index stride, Four<T> (&columns)[4]) {
-  Four<T> a, b, c, d;
-  std::memcpy(&a, x, sizeof(a));
-  std::memcpy(&b, x + stride, sizeof(b));
-  std::memcpy(&c, x + 2 * stride, sizeof(c));
-  std::memcpy(&d, x + 3 * stride, sizeof(d));
-  const Four<T> ab_even = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-  const Four<T> cd_even = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd_odd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-  columns[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
-  columns[1] = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
-  columns[2] = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
-  columns[3] = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
-}
-
-/// Dot products of kRowsAtOnce lines of N elements. Lines are transposed four elements at a time, so that every element
-/// is loaded as part of a vector; a remainder of three or fewer overlaps with the elements before it. Products are
-/// added in order.
-template <class T, Index N>
-[[gnu::always_inline]] inline void short_dots(T* u, const T* x, Index stride, const T (&w)[N]) {
-  constexpr Index kGroups = kRowsAtOnce / 4;
-  T total[kGroups][4] = {};
-  const auto add = [&](Index g, const Four<T>& column, T weight) __attribute__((always_inline)) {
-    T elements[4];
-    std::memcpy(elements, &column, sizeof(elements));
-#pragma omp simd
-    for (Index q = 0; q < 4; ++q) total[g][q] = added(elements[q], weight, total[g][q]);
-  };
-  for (Index g = 0; g < kGroups; ++g) {
-    const T* const lines = x + 4 * g * stride;
-    Four<T> columns[4];
-    constexpr Index kWhole = N / 4 * 4;
-    for (Index k = 0; k < kWhole; k += 4) {
-      transpose<T>(lines + k, stride, columns);
-      for (Index c = 0; c < 4; ++c) add(g, columns[c], w[k + c]);
-    }
-    if constexpr (N % 4 == 1 || N < 4) {
-      for (Index k = kWhole; k < N; ++k) {
-        for (Index q = 0; q < 4; ++q) total[g][q] = added(lines[q * stride + k], w[k], total[g][q]);
-      }
-    } else if constexpr (N % 4 != 0) {
-      transpose<T>(lines + N - 4, stride, columns);
-      for (Index k = kWhole; k < N; ++k) add(g, columns[k - (N - 4)], w[k]);
-    }
-  }
-  std::memcpy(u, total, sizeof(total));
-}
-
 template <class T, Index N>
 [[gnu::always_inline]] inline void short_dot(T* u, const T* x, Index stride, const T* v, Index rows) {
   T w[N];
   for (Index k = 0; k < N; ++k) w[k] = v[k];
   Index r = 0;
-  for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce) short_dots<T, N>(u + r, x + r * stride, stride, w);
+  for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce) {
+    T total[kRowsAtOnce] = {};
+    for (Index k = 0; k < N; ++k) {
+      for (Index q = 0; q < kRowsAtOnce; ++q) total[q] = added(x[(r + q) * stride + k], w[k], total[q]);
+    }
+    for (Index q = 0; q < kRowsAtOnce; ++q) u[r + q] = total[q];
+  }
   for (; r < rows; ++r) {
     T total{};
     for (Index k = 0; k < N; ++k) total = added(x[r * stride + k], w[k], total);
@@ -99,6 +52,10 @@ template <class T>
 [[gnu::always_inline]] inline void prefetch(const T* x) {
   __builtin_prefetch(x, 0, 2);
 }
+
+/// Four partial sums.
+template <class T>
+using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
 
 /// The sum of each of four vectors: (0 + 2) + (1 + 3) of its elements.
 template <class T>

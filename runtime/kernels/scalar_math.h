@@ -34,11 +34,12 @@ struct Faults {
 
   /// The message of the lowest fault bit that is set.
   [[nodiscard]] const char* message() const {
-    if ((bits & kDivisionByZero) != 0) return "integer division by zero";
-    if ((bits & kCastDoesNotFit) != 0) return "a float does not fit into the integer type it is cast to";
-    if ((bits & kNegativeExponent) != 0) return "an integer is raised to a negative integer power";
-    if ((bits & kBadSubscript) != 0) return "a subscript lies outside its dimension";
-    if ((bits & kWrittenTwice) != 0) return "an element is written twice by `=`";
+    if ((bits & kDivisionByZero) != 0) return "integer division by zero [invalid-number]";
+    if ((bits & kCastDoesNotFit) != 0)
+      return "a float does not fit into the integer type it is cast to [invalid-number]";
+    if ((bits & kNegativeExponent) != 0) return "an integer is raised to a negative integer power [invalid-number]";
+    if ((bits & kBadSubscript) != 0) return "a subscript lies outside its dimension [out-of-bounds]";
+    if ((bits & kWrittenTwice) != 0) return "an element is written twice by `=` [assertion]";
     return "no fault";
   }
 };

@@ -25,7 +25,8 @@ class ArrayEntries final : public EntryFile {
   void require_type(ElementType to, std::string_view name) const override {
     if (to == array().type) return;
     throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) +
-                       ", but the array holds " + std::string(element_name(array().type)) + "; convert it",
+                       ", but the array holds " + std::string(element_name(array().type)) +
+                       "; convert it [wrong-array]",
                    ExitCode::kUsage);
   }
   [[nodiscard]] Part read(ElementType type, std::int64_t part, std::int64_t parts) const override;
@@ -47,7 +48,8 @@ void ArrayEntries::append(const tdsl_sparse& rows, Index first, plan::Interval r
   const auto* const columns = static_cast<const Int*>(rows.indices);
   const auto* const values = static_cast<const T*>(rows.values);
   const auto fail = [&](Index row, const std::string& text) {
-    throw RunError("input " + array().name + ": row " + std::to_string(row) + text, ExitCode::kUsage);
+    throw RunError("input " + array().name + ": row " + std::to_string(row) + text + " [wrong-array]",
+                   ExitCode::kUsage);
   };
   for (Index row = range.lo; row < range.hi; ++row) {
     const Index begin = pointers[row - first], end = pointers[row - first + 1];
@@ -121,7 +123,7 @@ std::shared_ptr<EntryOutput> Arrays::entry_output(const std::string& name, Eleme
   if (output == outputs_.mine.size() || !outputs_.mine[output].sparse) return nullptr;
   if (shape.size() != 2)
     throw RunError("output " + name + " of shape " + shape_text({shape.begin(), shape.end()}) +
-                   " cannot be given as a sparse matrix");
+                   " cannot be given as a sparse matrix [wrong-array]");
   outputs_.mine[output].type = type;
   outputs_.mine[output].shape.assign(shape.begin(), shape.end());
   return std::make_shared<ArrayEntryOutput>(*this, output);
@@ -161,11 +163,11 @@ void Arrays::fill(std::size_t output, const tdsl_sparse& to) {
   const std::string what = "output " + array.name;
   constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
   if (to.index_bits != 64 && (to.index_bits != 32 || entries.count() > kMost || array.shape[1] > kMost)) {
-    throw RunError(what + " cannot be given with indices of " + std::to_string(to.index_bits) + " bits",
+    throw RunError(what + " cannot be given with indices of " + std::to_string(to.index_bits) + " bits [wrong-array]",
                    ExitCode::kUsage);
   }
   if (to.indptr == nullptr || (entries.count() > 0 && (to.indices == nullptr || to.values == nullptr)))
-    throw RunError(what + " has no memory to be filled", ExitCode::kUsage);
+    throw RunError(what + " has no memory to be filled [wrong-array]", ExitCode::kUsage);
   visit_element_type(array.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (to.index_bits == 32) {

@@ -26,7 +26,7 @@ class ArrayReader final : public TensorReader {
   void require_widening(ElementType to, std::string_view name) const override {
     if (to == type()) return;
     throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) +
-                       ", but the array holds " + std::string(element_name(type())) + "; convert it",
+                       ", but the array holds " + std::string(element_name(type())) + "; convert it [wrong-array]",
                    ExitCode::kUsage);
   }
 

@@ -8,6 +8,7 @@
 #include "runtime/check.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/library/boxes.h"
+#include "runtime/message_id.h"
 #include "runtime/shapes.h"
 
 namespace tdsl::rt {
@@ -133,7 +134,7 @@ std::size_t Arrays::Side::find(const std::string& name) const {
 
 /// Compares all ranks' boxes; throws the first rank's mistake on all ranks.
 void Arrays::compare(World& world, Side& side, std::string mistake) {
-  const auto fail = [](const std::string& text) { throw RunError(text, ExitCode::kUsage); };
+  const auto fail = [](const std::string& text) { throw RunError(with_id(text, "wrong-array"), ExitCode::kUsage); };
   for (const std::string& text : world.access()->all_gather(mistake)) {
     if (!text.empty()) fail(text);
   }
@@ -169,7 +170,8 @@ Arrays::Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outpu
     if (lacking.empty()) continue;
     std::vector<Index> first;
     for (int d = 0; d < lacking.front().rank; ++d) first.push_back(lacking.front()[d].lo);
-    throw RunError("input " + array.name + ": no rank gives the element " + shape_text(first), ExitCode::kUsage);
+    throw RunError("input " + array.name + ": no rank gives the element " + shape_text(first) + " [wrong-array]",
+                   ExitCode::kUsage);
   }
 }
 
@@ -197,10 +199,10 @@ std::shared_ptr<TensorWriter> Arrays::writer(const std::string& name, ElementTyp
     allocate(output, type, shape);
   } else if (array.type != type) {
     throw RunError("output " + name + " is " + std::string(element_name(type)) + ", but the array is " +
-                   std::string(element_name(array.type)));
+                   std::string(element_name(array.type)) + " [wrong-array]");
   } else if (!std::ranges::equal(array.shape, shape)) {
     throw RunError("output " + name + " has shape " + shape_text({shape.begin(), shape.end()}) +
-                   ", but the array has " + shape_text(array.shape));
+                   ", but the array has " + shape_text(array.shape) + " [wrong-array]");
   }
   return std::make_shared<ArrayWriter>(*this, output);
 }

@@ -6,12 +6,15 @@
 
 #include "runtime/app/options/instructions.h"
 #include "runtime/kernels/copy.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::rt {
 
 namespace {
 
-[[noreturn]] void misused(const std::string& text) { throw RunError(text, ExitCode::kUsage); }
+[[noreturn]] void misused(const std::string& text, std::string_view id = "wrong-array") {
+  throw RunError(with_id(text, id), ExitCode::kUsage);
+}
 
 Operand read_box(const tdsl_box& given, const Array& array, const std::string& what, bool with_data) {
   Operand box;
@@ -149,11 +152,11 @@ void require_declared(const ProgramInfo& info, const AppOptions& options, std::s
   for (const TensorDeclaration& input : info.declaration().inputs) {
     const bool given = std::ranges::find(inputs, input.name, &Array::name) != inputs.end();
     const bool file = options.inputs.contains(input.name);
-    if (!given && !file) misused("input " + input.name + " (" + input.type_text + ") is missing");
+    if (!given && !file) misused("input " + input.name + " (" + input.type_text + ") is missing", "missing-input");
   }
   for (const ParamDeclaration& param : info.declaration().params) {
     if (!param.default_text && !options.params.contains(param.name))
-      misused("param " + param.name + " (" + std::string(element_name(param.type)) + ") is missing");
+      misused("param " + param.name + " (" + std::string(element_name(param.type)) + ") is missing", "missing-input");
   }
 }
 
@@ -168,7 +171,7 @@ void require_params(const ProgramInfo& info, const std::vector<std::string>& wor
       name = "--" + setting.substr(0, setting.find('='));
     }
     if (!name.starts_with("--") || !is_param(info, name.substr(2)))
-      misused("`" + name + "` is no param: options other than params go to open");
+      misused("`" + name + "` is no param: options other than params go to open", "bad-option");
     if (equals == std::string::npos) ++k;
   }
 }
@@ -197,7 +200,7 @@ std::vector<tdsl_array> all_outputs(const ProgramInfo& info) {
 
 void refuse_options(const AppOptions& options) {
   const auto refuse = [](bool given, const char* name) {
-    if (given) misused(std::string("--") + name + " cannot be an option of a library");
+    if (given) misused(std::string("--") + name + " cannot be an option of a library", "bad-option");
   };
   refuse(options.help, "help");
   refuse(options.version, "version");
@@ -217,7 +220,8 @@ void require_instructions(World& world) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].empty()) continue;
     misused("the processor of rank " + std::to_string(rank) + " lacks " + all[rank] +
-            ", which this library uses: rebuild without --native, or build on that node");
+                ", which this library uses: rebuild without --native, or build on that node",
+            "launch");
   }
 }
 
@@ -227,7 +231,7 @@ void require_equal_options(World& world, const ProgramInfo& info, const std::vec
   const std::vector<std::string> all = world.access()->all_gather(mine);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all[0])
-      misused("rank " + std::to_string(rank) + " opens another program than rank 0, or with other options");
+      misused("rank " + std::to_string(rank) + " opens another program than rank 0, or with other options", "launch");
   }
 }
 

@@ -137,10 +137,10 @@ class Library {
       action();
       return TDSL_GOOD;
     } catch (const RunError& error) { message_ = error.what(); } catch (const std::bad_alloc&) {
-      message_ = "out of memory";
+      message_ = "out of memory [out-of-memory]";
       running_ = true;
     } catch (const std::exception& error) {
-      message_ = std::string("internal error of the runtime, please report it: ") + error.what();
+      message_ = std::string("internal error of the runtime, please report it: ") + error.what() + " [internal-error]";
       running_ = true;
     }
     if (!running_) return TDSL_MISUSED;
@@ -268,8 +268,9 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
 void Library::fill(int output, const tdsl_sparse& to) {
   const auto number = static_cast<std::size_t>(output);
   if (!arrays_ || output < 0 || arrays_->entries(number) == nullptr)
-    throw RunError("output " + std::to_string(output) + " of the last run is no sparse matrix, or has been given",
-                   ExitCode::kUsage);
+    throw RunError(
+        "output " + std::to_string(output) + " of the last run is no sparse matrix, or has been given [wrong-array]",
+        ExitCode::kUsage);
   arrays_->fill(number, to);
 }
 
@@ -287,9 +288,9 @@ const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std:
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);
   if (placed == nullptr)
-    throw RunError(
-        "the program has no input or output `" + name + "`, or does not use it before it needs computed values",
-        ExitCode::kUsage);
+    throw RunError("the program has no input or output `" + name +
+                       "`, or does not use it before it needs computed values [wrong-array]",
+                   ExitCode::kUsage);
   std::vector<Operand> boxes;
   for (const Box& box : placed->boxes) boxes.push_back({nullptr, box, {}, {}});
   layout_ = DescribedArray(name, placed->type, placed->shape, boxes);
@@ -354,7 +355,9 @@ void* take_from_library(Library* handle, int output) {
 
 int rank_in_library(const Library* handle, int* ranks) { return handle->rank(*ranks); }
 
-const char* library_message(const Library* handle) { return handle == nullptr ? "out of memory" : handle->message(); }
+const char* library_message(const Library* handle) {
+  return handle == nullptr ? "out of memory [out-of-memory]" : handle->message();
+}
 
 int close_library(Library* handle) {
   if (handle == nullptr) return TDSL_GOOD;

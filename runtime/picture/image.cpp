@@ -38,7 +38,7 @@ std::string compressed_by_zlib(std::string_view text) {
   std::string result(size, '\0');
   const int code = ::compress2(reinterpret_cast<Bytef*>(result.data()), &size, bytes_of(text),
                                static_cast<uLong>(text.size()), Z_BEST_COMPRESSION);
-  if (code != Z_OK) throw RunError("out of memory for a picture");
+  if (code != Z_OK) throw RunError("out of memory for a picture [out-of-memory]");
   result.resize(size);
   return result;
 }

@@ -9,7 +9,7 @@ namespace tdsl::rt {
 namespace {
 
 [[noreturn]] void refuse_picture(std::string_view what, const std::string& message) {
-  throw RunError(std::string(what) + ": " + message, ExitCode::kUsage);
+  throw RunError(std::string(what) + ": " + message + " [bad-option]", ExitCode::kUsage);
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -1,10 +1,11 @@
 #include "runtime/picture/scale.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
-
-#include "runtime/base/number_format.h"
+#include <string>
 
 namespace tdsl::rt {
 
@@ -107,8 +108,10 @@ Colour PictureScale::colour(double value) const {
 
 std::string PictureScale::text(double value) const {
   if (logical_) return value != 0 ? "true" : "false";
-  if (whole_ && std::fabs(value) < 0x1p62) return std::to_string(static_cast<std::int64_t>(value));
-  return format_scalar(value);
+  if (whole_ && std::fabs(value) < 1e8) return std::to_string(static_cast<std::int64_t>(value));
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
 }
 
 }  // namespace tdsl::rt

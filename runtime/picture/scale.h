@@ -32,7 +32,7 @@ class PictureScale {
   [[nodiscard]] double value_at(const Pixels& pixels, std::int64_t row, std::int64_t column) const;
   /// The value for a level; of a category the k-th one is least() + k.
   [[nodiscard]] double value_of(double level) const;
-  /// As the element type writes it.
+  /// For an axis: at most ten characters, four digits of a float.
   [[nodiscard]] std::string text(double value) const;
 
  private:

@@ -86,7 +86,7 @@ BlockHead head_from(const Entries& entries, std::span<const Level> storage, bool
     if (extent > kMostCoordinates) {
       throw RunError("a compressed tensor has blocks of " + std::to_string(extent) +
                      " elements along a dimension; more than " + std::to_string(kMostCoordinates) +
-                     " are not supported yet (--disable-pass storage stores it dense)");
+                     " are not supported yet (--disable-pass storage stores it dense) [not-supported]");
     }
   }
   std::copy(storage.begin(), storage.end(), head.kind.begin());

@@ -265,7 +265,7 @@ def instructions_of_another_machine(c):
                    env={**os.environ, "TDSL_HOME": str(job.folder / "home")})
     arguments = c.product.partition(" ")[2]
     for result in job.run(f"srun --mpi=pmix ./native {arguments}", f"mpirun ./native {arguments}", f"./native {arguments}"):
-        refused(result, 2, r"^the processor of rank 0 on h1 lacks .*AVX-512FP16, which this executable uses: rebuild without --native, or build on that node$")
+        refused(result, 2, r"^the processor of rank 0 on h1 lacks .*AVX-512FP16, which this executable uses: rebuild without --native, or build on that node \[launch\]$")
 
 
 def errors_speak_alone(c):

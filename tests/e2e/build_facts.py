@@ -18,7 +18,7 @@ class BuildFacts:
     # Emitted programs are readable: routines are called, not copied, an operation is one statement, a simple kernel one
     # expression.
     def test_emitted_programs_are_short(self):
-        for program, limit in (("kmeans", 239), ("game_of_life", 124), ("logistic_regression", 155), ("two_layer_network", 236), ("sparse_cp", 244),
+        for program, limit in (("kmeans", 252), ("game_of_life", 124), ("logistic_regression", 156), ("two_layer_network", 236), ("sparse_cp", 244),
                                ("cp_decomposition", 109), ("matmul", 31), ("tall_qr", 91)):
             result = launch.run([self.tdslc, "emit", ROOT / f"samples/{program}.tdsl"], self.options.limit)
             lines = result.out.count("\n")

@@ -89,7 +89,7 @@ MISTAKES = [
     Mistake("plan_not_written", "product", PRODUCT + "--save-plan {nosuch}/p.plan", 1, r"cannot write `.*p\.plan`: No such file"),
     Mistake("no_such_folder", "product", PRODUCT + "--C {nosuch}/C.npy", 1, r"nosuch", outputs=("D",)),
     Mistake("output_is_folder", "product", PRODUCT + "--C {folder}", 1, r"folder\.npy", outputs=("D",)),
-    Mistake("statistics_onto_input", "product", PRODUCT + "--stats {A}", 2, r"^cannot write `.*A\.npy` \(--stats\): it is input A; choose another name$"),
+    Mistake("statistics_onto_input", "product", PRODUCT + "--stats {A}", 2, r"^cannot write `.*A\.npy` \(--stats\): it is input A; choose another name \[file-clash\]$"),
     Mistake("trace_onto_hard_link", "product", PRODUCT + "--trace {linked}", 2, r"linked\.npy` \(--trace\): it is input A"),
     Mistake("output_onto_input", "product", PRODUCT + "--C {B}", 2, r"B\.npy` \(output C\): it is input B", outputs=("D",)),
     Mistake("trace_onto_program", "product", PRODUCT + "--trace {product}", 2, r"product\.tdsl` \(--trace\): it is the program itself"),

@@ -47,10 +47,10 @@ output c = C;
             return f"{where}: other values"
         if (folder / "B.tns").read_text() != "# tdsl shape 6 5\n1 2 3.5\n3 1 -2\n":
             return f"{where}: B.tns is {(folder / 'B.tns').read_text()!r}"
-    for words, message in (("--x short.npy", r"dimension m: dimension 1 of A \(`A.tns`\) has an entry at 1, from 0 on, but dimension 0 of x \(`short.npy`\) has 1$"),
-                           ("--x x.npy --set n=2", r"dimension n: dimension 0 of A \(`A.tns`\) has an entry at 2, from 0 on, but --set n=2 fixes it$"),
-                           ("--x x.npy --C B.tns", r"input C should have shape \[4, 5\], but the array in `B.tns` has shape \[6, 5\]$"),
-                           ("--x x.npy --C far.tns", r"input C should have shape \[4, 5\], but the array in `far.tns` has entries beyond it: they need at least \[4, 6\]$")):
+    for words, message in (("--x short.npy", r"dimension m: dimension 1 of A \(`A.tns`\) has an entry at 1, from 0 on, but dimension 0 of x \(`short.npy`\) has 1 \[wrong-shape\]$"),
+                           ("--x x.npy --set n=2", r"dimension n: dimension 0 of A \(`A.tns`\) has an entry at 2, from 0 on, but --set n=2 fixes it \[wrong-shape\]$"),
+                           ("--x x.npy --C B.tns", r"input C should have shape \[4, 5\], but the array in `B.tns` has shape \[6, 5\] \[wrong-shape\]$"),
+                           ("--x x.npy --C far.tns", r"input C should have shape \[4, 5\], but the array in `far.tns` has entries beyond it: they need at least \[4, 6\] \[wrong-shape\]$")):
         (folder / "far.tns").write_text("4 6 1\n")
         arguments = ["--A", "A.tns", *words.split()] + ([] if "--C" in words else ["--C", "C.tns"])
         for where, result in everywhere(tdslc, program, executable, arguments, folder, limit):

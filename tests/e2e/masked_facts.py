@@ -14,16 +14,17 @@ output s;
 
 
 def loops_in(code):
-    """The innermost loops of disassembled functions, each a list of instructions: from the target of a jump backwards to the jump."""
+    """The innermost loops of disassembled functions, each a list of instructions: from the target of a conditional jump backwards to the jump.
+    Code with an unconditional jump in between is the end of one loop and the beginning of another."""
     lines = [(int(m[1], 16), m[2]) for m in re.finditer(r"^\s*([0-9a-f]+):\t(.*)$", code, re.M)]
     place = {address: k for k, (address, _) in enumerate(lines)}
     found = []
     for k, (address, text) in enumerate(lines):
-        jump = re.match(r"j\w+\s+([0-9a-f]+)", text)
+        jump = re.match(r"j(?!mp)\w+\s+([0-9a-f]+)", text)
         target = place.get(int(jump[1], 16)) if jump else None
         if target is not None and target < k:
             body = [t for _, t in lines[target : k + 1]]
-            if sum(text.startswith("j") for text in body) and not any(
+            if not any(t.startswith("jmp") for t in body) and not any(
                 re.match(r"j\w+\s+([0-9a-f]+)", t) and lines[target][0] <= int(re.match(r"j\w+\s+([0-9a-f]+)", t)[1], 16) < a
                 for a, t in lines[target:k]
             ):
@@ -60,5 +61,5 @@ class MaskedFacts:
         path.write_text(SUMS.replace("sum[", "mean["))
         code = launch.run([self.tdslc, "emit", path], self.options.limit).out
         counted = len(re.findall(r"rt::count_(?:up_to|below)\(", code)), len(re.findall(r"session\.rows<", code))
-        if counted != (2, 1):
+        if counted != (1, 1):  # both searches are one function
             raise Failed(f"searches and operations by rows: {counted} in\n{code}")

@@ -61,7 +61,7 @@ def check_knows_its_limits(tdslc, folder, limit):
     if spilled.code != 1 or "`X` (2.0 MiB) stays in its file" not in spilled.err or spilled.err.splitlines()[-1] != wanted:
         return f"an input that stays in its file: {spilled}"
     found = launch.run([tdslc, "run", "program.tdsl", "--", *arguments], 4 * limit, cwd=folder)
-    return None if found.code == 1 and found.err == "program.tdsl:5: --check: `y` at [17] is nan (rank 0); its operands are not\n" else f"run: {found}"
+    return None if found.code == 1 and found.err == "program.tdsl:5: --check: `y` at [17] is nan (rank 0); its operands are not [check]\n" else f"run: {found}"
 
 
 # A launcher that falsifies one value on three ranks.

@@ -249,7 +249,7 @@ class PlanFacts:
         explain = [self.tdslc, "explain", ROOT / "samples/matmul.tdsl"]
         none = ["--", "--spill", "none"]
         least = None
-        for more, message in ((["--tile", 16], "--schedule=pattern: the task workflow has more than 1000000 tasks; a larger --tile gives fewer\n"),
+        for more, message in ((["--tile", 16], "--schedule=pattern: the task workflow has more than 1000000 tasks; a larger --tile gives fewer [plan]\n"),
                               (["--memory", "20MiB", *none], "--memory 20MiB is too small: "), (["--window", "1KiB"], "--window 1KiB is too small: ")):
             shown = launch.run([*explain, *sizes(20000 if "--tile" in more else 7000), "--schedule=pattern", *more], self.options.limit)
             if shown.code != 2 or shown.out or message not in shown.err or len(shown.err.splitlines()) != 1:

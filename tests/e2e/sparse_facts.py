@@ -1,4 +1,4 @@
-"""Facts about compressed tensors: what stays sparse, what a walk over stored elements receives and reads, and how large results are. A part of facts.py."""
+"""Facts about compressed tensors: forms that stay sparse, elements received and read by walks, sizes of results. A part of facts.py."""
 import itertools
 import json
 import math
@@ -261,6 +261,7 @@ class SparseFacts:
             lines.append(f"{name}, {ranks} ranks: {received} B received, cut {steps * halo * 8}, whole {whole}, lists {lists}")
         return "\n    ".join(lines)
 
+    @staticmethod
     def counts_of_step(statistics):
         """Bytes received, of these by lists, and of lists, on all ranks; each rank's counts are within its predictions."""
         counts = [0, 0, 0]

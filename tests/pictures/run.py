@@ -150,6 +150,8 @@ class Pictures:
             require(all(rank["blocks_at_exit"] == 0 for rank in their_stats["per_rank"]), "blocks are left")
         for picture in stats["pictures"]:
             require(picture["svg"].startswith("<svg") and picture["caption"].split("; ")[0] in picture["svg"], f"picture: {picture['caption']}")
+            labels = re.findall(r'text-anchor="end">([^<]*)<', picture["svg"])
+            require(labels and all(len(label) <= 10 for label in labels), f"labels of axes: {labels}")
         return f"{len(files)} files of {sum(map(len, files.values()))} bytes"
 
     def test_pixels_are_those_of_numpy(self):

@@ -101,7 +101,7 @@ def test_errors():
     assert len(caught) == 1 and "functions.py:" in str(caught[0].message)
     raises(tdsl.TranslationError, "only a function at the top level", lambda: tdsl.jit(functions.outer())(np.ones(3)))
     error = raises(tdsl.RunError, "a is positive.*functions.py:", lambda: tdsl.jit(functions.scaled)(np.ones(3), -1.0))
-    assert error.line > 0 and error.python_line == functions.scaled.__code__.co_firstlineno + 1
+    assert error.id == "assertion" and error.line > 0 and error.python_line == functions.scaled.__code__.co_firstlineno + 1
     error = raises(tdsl.CompileError, r"program.tdsl:2:\d+: error: .*\n +2 \| let b = c;\n +\| +\^", lambda: tdsl.compile(source="input a: f64[n];\nlet b = c;\noutput b;\n"))
     assert error.diagnostics[0]["line"] == 2
     raises(TypeError, "a file, or source", lambda: tdsl.compile())

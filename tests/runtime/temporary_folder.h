@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::tests {
 
@@ -45,7 +46,7 @@ template <class F>
 std::string run_error_of(F&& f) {
   try {
     f();
-  } catch (const rt::RunError& error) { return error.what(); }
+  } catch (const rt::RunError& error) { return rt::without_id(error.what()); }
   return "no error";
 }
 

@@ -46,11 +46,11 @@ ir::Array read_array(const std::string& name, const std::string& path, ir::Scala
     std::optional<Elements<T>> elements;
     array.shape = rt::read_dense<T>(file, [&](const std::vector<std::int64_t>& shape) {
       if (!rt::is_legal_size(shape, sizeof(T)))
-        throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape));
+        throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape) + " [too-large]");
       if (const auto no_room = file.entries() == nullptr
                                    ? std::nullopt
                                    : rt::no_room_text(name, rt::element_type_of<T>, shape, rt::physical_memory(), 1))
-        throw rt::RunError(*no_room);
+        throw rt::RunError(*no_room + " [out-of-memory]");
       std::int64_t count = 1;
       for (const std::int64_t extent : shape) count *= extent;
       return elements.emplace(count).data.get();

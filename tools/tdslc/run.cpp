@@ -96,7 +96,7 @@ int launch(std::vector<std::string> command, const std::optional<std::string>& p
   if (codegen::interrupt_signal() != 0) return result.exit_code;  // removing the folder ends this process
   if (result.exit_code == 127 && !result.output.empty()) throw codegen::ToolchainError(result.output);
   if (relay.error() != 0) {
-    print_error(fmt::format("cannot write to standard output: {}\n", std::strerror(relay.error())));
+    print_error(fmt::format("cannot write to standard output: {} [cannot-write]\n", std::strerror(relay.error())));
     return 1;
   }
   if (result.exit_code == 0) return 0;

@@ -139,7 +139,7 @@ Statements Printer::blocked(const BlockedReduction& b) {
   const std::string rows = interval(b.row), columns = interval(b.column), element = place_text(b.to);
   std::vector<std::string> along;
   for (const int k : b.along) along.push_back(interval(k));
-  const ir::Scalar scalar = b.position ? b.value->type : nest_.variable(b.to.variable).type.scalar;
+  const ir::Scalar scalar = nest_.variable(b.to.variable).type.scalar;
   const std::string type(cpp_type(scalar));
   Statements result;
   std::vector<std::string> names;
@@ -159,27 +159,14 @@ Statements Printer::blocked(const BlockedReduction& b) {
   } else {
     names.push_back(fmt::format("rt::joins::{}<{}>", known, type));
   }
-  std::vector<std::string> of_element{index_name(b.row)};
-  if (b.position) {
-    names.push_back(expr_.text(b.position->start));
-  } else {
-    of_element.push_back(index_name(b.column));
-  }
-  names.push_back(called_with(element, fmt::format("{}", fmt::join(of_element, ", "))));
+  names.push_back(called_with(element, index_name(b.row) + ", " + index_name(b.column)));
   if (names.back().empty()) {
     names.back() = table_.claim("element");
-    result.push_back(simple(fmt::format("const auto {} = [&](Index {}) -> {}& {{ return {}; }};", names.back(),
-                                        fmt::join(of_element, ", Index "), type_text(b.to.variable), element)));
+    result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};",
+                                        names.back(), index_name(b.row), index_name(b.column), type, element)));
   }
-  std::string function = fmt::format("rt::blocked_reduction<{}>(", type);
-  if (b.position) {
-    printed_.needs.add(codegen::Header::kPositions);
-    const bool least = b.position->kind == Monoid::Kind::kArgMin;
-    function = fmt::format("rt::blocked_position<{}>(rt::Extreme::{}, ", type, least ? "kLeast" : "kGreatest");
-  } else if (!numbers.empty()) {
-    names.insert(names.end(), {"rt::simd_level()", numbers});
-  }
-  result.push_back(simple(fmt::format("{}{}, {}, std::array{{{}}}, {});", function, rows, columns,
+  if (!numbers.empty()) names.insert(names.end(), {"rt::simd_level()", numbers});
+  result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, rows, columns,
                                       fmt::join(along, ", "), fmt::join(names, ", "))));
   return result;
 }
@@ -198,7 +185,7 @@ std::string Printer::add_combine(const BlockedReduction& b, ir::Scalar type, Sta
     return name;
   };
   std::string name = add("combine", false);
-  if (b.numbers && !b.position) numbers = add("combine_numbers", true);
+  if (b.numbers) numbers = add("combine_numbers", true);
   return name;
 }
 

@@ -459,7 +459,7 @@ std::string Printer::assembled_finish() {
     return fmt::format("finish(Combine::{})",
                        combine_name(update->with.kind, result().type.scalar == ir::Scalar::kBool));
   printed_.needs.add(codegen::Helper::kPlace);
-  const std::string message = fmt::format("an element of `{}` is written twice by `=`", result().name);
+  const std::string message = fmt::format("an element of `{}` is written twice by `=` [assertion]", result().name);
   return fmt::format("finish_once(place({}), {})", line_of(nest_.place), codegen::string_literal(message));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/print/names.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::nest {
 
@@ -103,9 +104,10 @@ std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRang
   const std::string left = s.expr.exact(r.left);
   const std::string right = s.expr.exact(r.right);
   const std::string guard = r.guard ? s.expr.text(r.guard, 2) + " && " : "";
+  const bool equal = r.relation == ir::Check::Relation::kEqual;
   return fmt::format("if ({}!({} {} {})) rt::stop_sizes(place({}), {}, {}, {});", guard, left,
-                     r.relation == ir::Check::Relation::kEqual ? "==" : "<=", right, s.line(place),
-                     string_literal(r.message), left, right);
+                     equal ? "==" : "<=", right, s.line(place),
+                     string_literal(rt::with_id(r.message, equal ? "shape-mismatch" : "out-of-bounds")), left, right);
 }
 
 void declare_view(codegen::Writer& w, const std::string& name, std::string_view function, const ir::Type& type,

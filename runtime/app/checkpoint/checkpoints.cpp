@@ -5,6 +5,7 @@
 
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/session_impl.h"
+#include "runtime/message_id.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/space/candidates.h"
 
@@ -119,7 +120,7 @@ double Checkpoints::seconds() const { return seconds_since(began_); }
 
 void Checkpoints::warn(const std::string& reason) const {
   if (execution_.setup.world.rank() != 0) return;
-  std::fprintf(stderr, "warning: no checkpoint was written: %s [checkpoint]\n", reason.c_str());
+  std::fprintf(stderr, "warning: no checkpoint was written: %s [checkpoint]\n", without_id(reason).c_str());
 }
 
 /// Storage location of a restored tensor: the saved one, or the one the current plan gives to results of its site. With

@@ -21,6 +21,7 @@
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_file.h"
 #include "runtime/io/text_file.h"
+#include "runtime/message_id.h"
 #include "runtime/plan/schedules/schedule.h"
 
 namespace tdsl::rt {
@@ -61,7 +62,7 @@ std::string directory_fact(const std::string& path) {
   for (std::filesystem::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     if (at->is_regular_file(error)) files.push_back(at->path().string());
   }
-  if (error) throw RunError("cannot read `" + path + "`: " + error.message());
+  if (error) throw RunError("cannot read `" + path + "`: " + error.message() + " [cannot-read]");
   std::ranges::sort(files);
   Index bytes = 0;
   Checksum sum;
@@ -146,8 +147,8 @@ namespace {
 
 /// A checkpoint could not be read because of a system error; its contents may be intact.
 std::string unreadable(const std::string& reason, const std::string& path) {
-  return reason + "; `" + path +
-         "` may be good, so no older checkpoint is used: start again when it can be read, or remove it";
+  return without_id(reason) + "; `" + path +
+         "` may be good, so no older checkpoint is used: start again when it can be read, or remove it [checkpoint]";
 }
 
 /// Iterates over the checkpoints on rank 0, newest first.
@@ -188,7 +189,8 @@ class Candidates {
     try {
       require_same(path, checkpoint::parse_manifest(text));
     } catch (const checkpoint::OtherVersion& version) {
-      throw RunError("`" + path + "` was written by another version of TDSL: " + version.what(), ExitCode::kUsage);
+      throw RunError("`" + path + "` was written by another version of TDSL: " + version.what() + " [checkpoint]",
+                     ExitCode::kUsage);
     } catch (const checkpoint::Damaged& damage) {
       pass_over("`" + file + "`: " + damage.what());
       return {};
@@ -197,7 +199,8 @@ class Candidates {
   }
   void require_same(const std::string& path, const Manifest& manifest) const {
     const std::string differs = checkpoint::difference(manifest.identity, identity_);
-    if (!differs.empty()) throw RunError("`" + path + "` was written by a different run: " + differs, ExitCode::kUsage);
+    if (!differs.empty())
+      throw RunError("`" + path + "` was written by a different run: " + differs + " [checkpoint]", ExitCode::kUsage);
   }
 
   Folder folder_;
@@ -286,7 +289,7 @@ std::optional<ResumePoint> find_resume_point(World& world, const std::string& di
       if (!candidates) candidates.emplace(directory, identity);
       std::tie(path, text) = candidates->next();
       if (path.empty() && candidates->found_any())
-        throw RunError("`" + directory + "`: none of its checkpoints can be used");
+        throw RunError("`" + directory + "`: none of its checkpoints can be used [checkpoint]");
       if (path.empty() && !quiet)
         std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
     });

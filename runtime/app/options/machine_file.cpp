@@ -22,18 +22,21 @@ plan::Machine load_machine(const Environment& environment) {
       !(environment.machine_file && S_ISFIFO(status.st_mode))) {
     throw RunError("cannot read `" + path + "`, the machine's constants: it is not a regular file, but " +
                    file_kind_name(status.st_mode) +
-                   (environment.machine_file ? " (TDSL_MACHINE)" : "; remove it, and run `tdslc doctor` again"));
+                   (environment.machine_file ? " (TDSL_MACHINE)" : "; remove it, and run `tdslc doctor` again") +
+                   " [cannot-read]");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    if (environment.machine_file) throw RunError("cannot read `" + path + "`, the machine's constants (TDSL_MACHINE)");
+    if (environment.machine_file)
+      throw RunError("cannot read `" + path + "`, the machine's constants (TDSL_MACHINE) [cannot-read]");
     return {};
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   try {
     return plan::parse_machine(text);
   } catch (const std::runtime_error& error) {
-    throw RunError("the machine's constants in `" + path + "`: " + error.what() + "; run `tdslc doctor` again");
+    throw RunError("the machine's constants in `" + path + "`: " + error.what() +
+                   "; run `tdslc doctor` again [bad-file]");
   }
 }
 

@@ -17,7 +17,8 @@ namespace tdsl::rt {
 namespace {
 
 [[noreturn]] void fail_value(std::string_view what, std::string_view text, const std::string& expected) {
-  throw RunError(std::string(what) + ": `" + std::string(text) + "` is not " + expected, ExitCode::kUsage);
+  throw RunError(std::string(what) + ": `" + std::string(text) + "` is not " + expected + " [bad-option]",
+                 ExitCode::kUsage);
 }
 
 /// Removes `_` between digits, as in TDSL literals.
@@ -50,7 +51,7 @@ ScalarValue parse_integer(std::string_view text, std::string_view what) {
   if (error == std::errc::result_out_of_range) {
     throw RunError(std::string(what) + ": " + std::string(text) + " does not fit into " + name + " (" +
                        std::to_string(std::numeric_limits<T>::min()) + " to " +
-                       std::to_string(std::numeric_limits<T>::max()) + ")",
+                       std::to_string(std::numeric_limits<T>::max()) + ") [bad-option]",
                    ExitCode::kUsage);
   }
   if (error != std::errc()) { fail_value(what, text, "an integer (" + name + "), for example 12"); }
@@ -63,7 +64,7 @@ ScalarValue parse_float(std::string_view text, std::string_view what) {
   const std::errc error = parse_all(text, value);
   if (error == std::errc::result_out_of_range) {
     throw RunError(std::string(what) + ": " + std::string(text) + " is too large or too small for " +
-                       std::string(element_name(element_type_of<T>)) + "; write inf or 0 if that is meant",
+                       std::string(element_name(element_type_of<T>)) + "; write inf or 0 if that is meant [bad-option]",
                    ExitCode::kUsage);
   }
   if (error != std::errc()) {

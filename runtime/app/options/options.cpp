@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/base/nearest_name.h"
+#include "runtime/message_id.h"
 #include "runtime/plan/schedules/schedule.h"
 
 namespace tdsl::rt {
@@ -56,7 +57,9 @@ constexpr BuiltinOption kBuiltins[] = {
     {"version", OptionValue::kFlag, "print the version", &AppOptions::version},
 };
 
-[[noreturn]] void fail_usage(const std::string& message) { throw RunError(message, ExitCode::kUsage); }
+[[noreturn]] void fail_usage(const std::string& message, std::string_view id = "bad-option") {
+  throw RunError(with_id(message, id), ExitCode::kUsage);
+}
 
 template <class Range>
 auto find_named(const Range& range, std::string_view name) {
@@ -282,7 +285,7 @@ class OptionParser {
         missing += "\n  " + spelled(input.name, "FILE") + "    input of type " + input.type_text;
       }
     }
-    if (!missing.empty()) { fail_usage("missing:" + missing + "\n(see --help)"); }
+    if (!missing.empty()) { fail_usage("missing:" + missing + "\n(see --help)", "missing-input"); }
   }
 
   /// Number of dimensions of a declared type such as `f64[n, max(m, 2)]`.

@@ -146,7 +146,7 @@ void compare(SourceLine place, const std::string& what, double measured, const p
   if (predicted.lo <= measured && measured <= predicted.hi) return;
   throw RunError(place, "this rank counted " + std::to_string(measured) + " " + what + " where " +
                             std::to_string(predicted.lo) + " to " + std::to_string(predicted.hi) +
-                            " were predicted: a fault of the compiler, please report it");
+                            " were predicted: a fault of the compiler, please report it [internal-error]");
 }
 
 }  // namespace

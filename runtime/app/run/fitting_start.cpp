@@ -173,7 +173,8 @@ class FitSearch {
         text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " +
                 std::to_string(*ranks) + " ranks";
     }
-    throw RunError(request_.place(need.line), text + disk_text() + other_schedules(request_.plan), ExitCode::kUsage);
+    throw RunError(request_.place(need.line), text + disk_text() + other_schedules(request_.plan) + " [out-of-memory]",
+                   ExitCode::kUsage);
   }
 
   /// Memory a node needs, in whole MiB: process sizes vary from run to run.

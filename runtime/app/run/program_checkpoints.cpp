@@ -15,6 +15,7 @@
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/temporaries.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::rt {
 
@@ -38,7 +39,8 @@ void lock(const std::string& directory, bool goes_on, bool quiet) {
     if (errno != EWOULDBLOCK) break;  // the file system does not support locks
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (waited >= (goes_on ? kLost : kEnding))
-      throw RunError("--checkpoint: another run is writing checkpoints to `" + directory + "`", ExitCode::kUsage);
+      throw RunError("--checkpoint: another run is writing checkpoints to `" + directory + "` [checkpoint]",
+                     ExitCode::kUsage);
     if (waited >= kEnding && !std::exchange(told, true)) {
       std::fprintf(
           stderr,
@@ -61,7 +63,7 @@ std::int64_t prepare(const AppOptions& options) {
   const bool same = resumed && std::filesystem::equivalent(directory, *resumed, ignored);
   if (!numbers.empty() && !same)
     throw RunError("--checkpoint: `" + directory + "` holds checkpoints of another run; resume with --resume " +
-                       directory + " or choose another directory",
+                       directory + " or choose another directory [checkpoint]",
                    ExitCode::kUsage);
   return numbers.empty() ? 0 : numbers.back();
 }
@@ -100,15 +102,16 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
                            place(*options_.resume_directory) == place(*options_.checkpoint_directory);
       if (options_.resume_directory && !is_made && !std::filesystem::is_directory(*options_.resume_directory, failed)) {
         const bool absent = !failed || failed == std::errc::no_such_file_or_directory;
-        throw RunError(absent ? "--resume: there is no directory `" + *options_.resume_directory + "`"
-                              : "--resume: cannot read `" + *options_.resume_directory + "`: " + failed.message(),
+        throw RunError(absent ? "--resume: there is no directory `" + *options_.resume_directory + "` [checkpoint]"
+                              : "--resume: cannot read `" + *options_.resume_directory + "`: " + failed.message() +
+                                    " [checkpoint]",
                        ExitCode::kUsage);
       }
       start.facts.attempt = name_of_attempt();
       if (options_.checkpoint_directory) last = std::to_string(prepare(options_));
       start.facts.identity = identity_of(info_, options_);
     } catch (const RunError&) { throw; } catch (const std::exception& e) {  // the other ranks wait for rank 0's result
-      throw RunError(std::string("checkpoints: ") + e.what());
+      throw RunError(std::string("checkpoints: ") + e.what() + " [checkpoint]");
     }
   });
   start.facts.last = std::stoll(last);
@@ -142,7 +145,9 @@ void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
         anew = ": the saved plan needs " + format_bytes(need->bytes) + " on a rank, which may have " +
                format_bytes(limit_.most) + " now, as " + limit_.source;
       }
-    } catch (const std::exception& e) { throw RunError(std::string("the plan of the checkpoint: ") + e.what()); }
+    } catch (const std::exception& e) {
+      throw RunError(with_id(std::string("the plan of the checkpoint: ") + e.what(), "checkpoint"));
+    }
   });
   resumed.same_setting = anew.empty();
   resumed.why_anew = std::move(anew);
@@ -168,7 +173,8 @@ void ProgramRun::mark_finished() {
   try {
     write_file(*options_.checkpoint_directory + kFinished, "");
   } catch (const RunError& e) {
-    if (world_.rank() == 0 && !options_.quiet) std::fprintf(stderr, "warning: %s [checkpoint]\n", e.what());
+    if (world_.rank() == 0 && !options_.quiet)
+      std::fprintf(stderr, "warning: %s [checkpoint]\n", without_id(e.what()).c_str());
   }
 }
 

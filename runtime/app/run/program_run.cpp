@@ -42,7 +42,7 @@ int ProgramRun::operator()(std::span<const std::string> command) {
     inputs_.emplace(world_, info_, options_);
   } catch (const RunError& error) {  // same error on every rank
     return end_alike(error);
-  } catch (const std::bad_alloc&) { return break_off(RunError("out of memory"), true); }
+  } catch (const std::bad_alloc&) { return break_off(RunError("out of memory [out-of-memory]"), true); }
   phases_.read = watch_.lap();
   return run();
 }
@@ -53,7 +53,7 @@ void ProgramRun::keep_vigil() {
   vigil_.emplace(world_, options_.heartbeat, [&world = world_](int rank, int seconds) {
     silence_interrupts();
     print_error(RunError("no sign of life from rank " + std::to_string(rank) + " for " + std::to_string(seconds) +
-                             " s, while ranks started or ended the run",
+                             " s, while ranks started or ended the run [lost-rank]",
                          kLostRank));
     unlink_temporaries();
     world.abort_all(static_cast<int>(kLostRank));
@@ -68,7 +68,7 @@ void ProgramRun::watch_the_end() {
   const int seconds = 2 * options_.heartbeat;
   world_.expect_end(std::chrono::seconds(seconds + 2 * std::min(world_.rank(), 5)), [seconds] {
     print_error(RunError("no sign of life from another rank for " + std::to_string(seconds) +
-                             " s, while MPI ended; the outputs are complete",
+                             " s, while MPI ended; the outputs are complete [lost-rank]",
                          kLostRank));
     return static_cast<int>(kLostRank);
   });
@@ -122,7 +122,7 @@ int ProgramRun::run() {
     survey(*owned);
   } catch (const RunError& error) {  // same error on every rank
     return end_alike(error);
-  } catch (const std::bad_alloc&) { return break_off(RunError("out of memory"), true); }
+  } catch (const std::bad_alloc&) { return break_off(RunError("out of memory [out-of-memory]"), true); }
   const TraceScope traced(trace_ ? &trace_->trace().buffer(0) : nullptr);
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
@@ -155,7 +155,7 @@ int ProgramRun::run() {
     const bool prints = !reported && world_.rank() == 0;
     return break_off(error, prints, prints ? sink.series().kept_records() : "");
   } catch (const std::bad_alloc&) {  // on this rank only
-    return break_off(RunError("out of memory"), true);
+    return break_off(RunError("out of memory [out-of-memory]"), true);
   }
 }
 

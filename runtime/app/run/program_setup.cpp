@@ -55,12 +55,13 @@ std::string process_namespace() {
 void ProgramRun::check_launch() {
   if (!world_.has_mpi()) {
     if (const std::string missing = missing_instructions(); !missing.empty())
-      throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
+      throw RunError(launch_error({launch_facts(missing)}) + " [launch]", ExitCode::kUsage);
     return;
   }
   for (const std::string& facts : world_.access()->all_gather(encode(launch_facts(missing_instructions()))))
     launch_.push_back(decode_launch_facts(facts));
-  if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
+  if (const std::string error = launch_error(launch_); !error.empty())
+    throw RunError(error + " [launch]", ExitCode::kUsage);
 }
 
 RunSetup ProgramRun::setup() {
@@ -72,7 +73,8 @@ RunSetup ProgramRun::setup() {
   plan.ranks_per_node = world_.topology().ranks_per_node();
   plan.threads = std::stoi(threads);
   if (plan.threads > kMostThreads)
-    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads,
+    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads +
+                       " [bad-option]",
                    ExitCode::kUsage);
   plan.tile = options_.tile;
   plan.node_grid = options_.node_grid;

@@ -114,7 +114,7 @@ EarlierRuns::Planned ProgramRun::planned(Execution& execution) {
       if (fitting.memory > 0 && !moved) found.memory = std::to_string(fitting.memory);
     } catch (const RunError&) { throw; } catch (const std::exception& e) {
       throw RunError("internal error of the runtime, please report it: the whole program could not be planned: " +
-                     std::string(e.what()));
+                     std::string(e.what()) + " [internal-error]");
     }
   });
   found.value = value_of(found.plan);
@@ -163,7 +163,7 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
     const SpillPlace place = spill_place(options_.spill, spill_folders());
     const bool writes = plan.disk > 0;
     if (writes && !place.trouble.empty())
-      throw RunError("tensors are to be on disk: " + place.trouble, ExitCode::kUsage);
+      throw RunError("tensors are to be on disk: " + place.trouble + " [spill]", ExitCode::kUsage);
     if (!options_.dry_run)
       disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
   } catch (const RunError& e) { error = static_cast<char>('0' + e.exit_code()) + std::string(e.what()); }

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 constexpr const char* kCheckpoint = "--checkpoint";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& reason) {
-  throw RunError("cannot write `" + path + "` (" + what + "): " + reason + "; choose another name", ExitCode::kUsage);
+  throw RunError("cannot write `" + path + "` (" + what + "): " + reason + "; choose another name [file-clash]",
+                 ExitCode::kUsage);
 }
 
 }  // namespace
@@ -89,7 +90,8 @@ void RunFiles::write(const std::string& what, const std::string& path) {
   for (const Named& kept : kept_) require_apart(written, kept);
   for (const Named& other : written_) {
     if (collide(written.file, other.file))
-      throw RunError(other.what + " and " + what + " would both be written to `" + path + "`", ExitCode::kUsage);
+      throw RunError(other.what + " and " + what + " would both be written to `" + path + "` [file-clash]",
+                     ExitCode::kUsage);
   }
   written_.push_back(written);
 }

@@ -37,11 +37,11 @@ void watch_kills(World& world, const Environment& environment) {
 
 void print_internal(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    std::fputs("out of memory\n", stderr);
+    std::fputs("out of memory [out-of-memory]\n", stderr);
   } else if (dynamic_cast<const std::system_error*>(&error) != nullptr) {  // from std::thread
-    std::fprintf(stderr, "out of memory or threads: %s\n", error.what());
+    std::fprintf(stderr, "out of memory or threads: %s [out-of-memory]\n", error.what());
   } else {
-    std::fprintf(stderr, "internal error of the runtime, please report it: %s\n", error.what());
+    std::fprintf(stderr, "internal error of the runtime, please report it: %s [internal-error]\n", error.what());
   }
 }
 
@@ -65,7 +65,8 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
     offer_to_be_killed();
   }
   try {
-    if (launch == Launch::kRefused) throw LaunchError(refused_launch_message(environment, shown_command(command)));
+    if (launch == Launch::kRefused)
+      throw LaunchError(refused_launch_message(environment, shown_command(command)) + " [launch]");
     drop(unusable_transports(environment));
     std::optional<LifeSign> sign;  // exists until MPI_Finalize has returned
     World world(environment);

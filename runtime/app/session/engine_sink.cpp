@@ -237,7 +237,7 @@ void EngineSink::check_window() const {
   const plan::Index window = setup_.plan_inputs.window;
   const plan::Index largest = planner().largest_step();
   if (window == 0 || largest <= window) return;
-  throw RunError(too_small_window(largest, window, setup_.options.window_text), ExitCode::kUsage);
+  throw RunError(too_small_window(largest, window, setup_.options.window_text) + " [out-of-memory]", ExitCode::kUsage);
 }
 
 void EngineSink::check_memory() const {
@@ -247,10 +247,10 @@ void EngineSink::check_memory() const {
   // If the program is planned in parts, this part may follow others that have run, and may need less memory than the
   // next.
   const bool runs = engine_.operations().submitted > 0;
-  throw RunError(
-      setup_.info.at(need.line),
-      too_little_memory(need, memory, setup_.options.memory_text) + (runs ? "; what follows may need more" : ""),
-      runs ? ExitCode::kRunTime : ExitCode::kUsage);
+  throw RunError(setup_.info.at(need.line),
+                 too_little_memory(need, memory, setup_.options.memory_text) +
+                     (runs ? "; what follows may need more" : "") + " [out-of-memory]",
+                 runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 
 namespace {
@@ -442,7 +442,7 @@ void EngineSink::check_numbers() {
   const auto finding = setup_.numbers->first(engine_, setup_.world.size());
   if (finding)
     throw ProgramError(setup_.info.at(finding->line),
-                       finding->text(lines_text(setup_.info, setup_.info.inner_places(finding->line))));
+                       finding->text(lines_text(setup_.info, setup_.info.inner_places(finding->line))) + " [check]");
 }
 
 void EngineSink::complete() {

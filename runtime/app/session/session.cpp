@@ -11,6 +11,7 @@
 #include "runtime/kernels/piece.h"
 #include "runtime/kernels/product/sum_of_products.h"
 #include "runtime/kernels/scalar_math.h"
+#include "runtime/message_id.h"
 #include "runtime/record/sum_of_products.h"
 #include "runtime/size.h"
 
@@ -108,11 +109,11 @@ void Session::check_subscript(int line, Interval values, Index extent, std::stri
   if (impl_->surveys() || (inside(values.lo) && inside(last))) return;
   const Index bad = inside(values.lo) ? last : values.lo;
   impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " +
-                        std::to_string(extent) + (extent == 1 ? " element" : " elements"));
+                        std::to_string(extent) + (extent == 1 ? " element" : " elements") + " [out-of-bounds]");
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
-  if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
+  if (!condition && !impl_->surveys()) impl_->stop(line, with_id(std::string(message), "assertion"));
 }
 
 void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape,
@@ -120,7 +121,7 @@ void Session::Impl::require_room(std::string_view name, ElementType type, std::s
   if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
   const auto no_room =
       no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count, setup.info.is_sparse(name));
-  if (no_room) stop(line, *no_room);
+  if (no_room) stop(line, with_id(*no_room, "out-of-memory"));
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {

@@ -129,7 +129,8 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
                    std::to_string(world.rank()) + " than on rank 0" +
                    (same_node                               ? "; somebody has just replaced it or written to it"
                     : identity.bytes != file.identity.bytes ? ": one" + sizes
-                                                            : ": one of another shape"));
+                                                            : ": one of another shape") +
+                   " [file-changed]");
   }
 }
 
@@ -165,7 +166,7 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, const Ap
           " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
           "` is read at once, and one file's entries are there twice while they are brought to their tiles: " +
           shown_size(least, options.memory_text) + "; give at least --memory " +
-          option_size(least, options.memory_text),
+          option_size(least, options.memory_text) + " [out-of-memory]",
       ExitCode::kUsage);
 }
 
@@ -214,7 +215,8 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
     if (file.file->rank() != input.binds.size()) {
       throw RunError(place, other_rank_text(
                                 input.name, input.binds.size(), " in `" + file.path + "`", file.file->rank(),
-                                file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
+                                file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt) +
+                                " [wrong-shape]");
     }
   }
   bind_dimensions(info, options);
@@ -230,7 +232,7 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
     if (::access(directory_of(file).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
     struct stat target {};
     if (::stat(file.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
-      throw RunError("cannot write `" + path + "`: it is not a regular file");
+      throw RunError("cannot write `" + path + "`: it is not a regular file [cannot-write]");
     }
     if (kind == FileKind::kHdf5) require_hdf5_target(path, all);
   };
@@ -244,7 +246,8 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
       look(path);
       for (const auto& [other, its_path] : options.outputs) {
         if (is_series(name) && !is_series(other) && file_behind(path) == file_behind(its_path))
-          throw RunError("cannot write `" + path + "`: a file of series holds no other outputs, here " + other);
+          throw RunError("cannot write `" + path + "`: a file of series holds no other outputs, here " + other +
+                         " [cannot-write]");
       }
     } catch (const RunError& error) {
       throw RunError(SourceLine{info.declaration().source_file, info.line_of_output(name)}, error.what(), error.code());
@@ -274,7 +277,8 @@ void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::stri
                      "the inputs disagree about dimension " + name + ": " + here +
                          (at_least ? " " + reaches_text(extent) : " has " + std::to_string(extent)) + ", but " +
                          source.text +
-                         (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)));
+                         (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)) +
+                         " [wrong-shape]");
     }
   }
 }
@@ -310,7 +314,7 @@ void SessionInputs::require_shape(const std::string& input, const std::vector<In
   throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in `" +
                                 file.path +
                                 (file.at_least ? "` has entries beyond it: they need at least " : "` has shape ") +
-                                shape_text(file.shape));
+                                shape_text(file.shape) + " [wrong-shape]");
 }
 
 }  // namespace tdsl::rt

@@ -16,6 +16,7 @@
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/library/arrays.h"
+#include "runtime/message_id.h"
 #include "runtime/sparse/elements.h"
 
 namespace tdsl::rt {
@@ -111,7 +112,7 @@ std::string item_text(const PrintedItem& item, const TaskArgs& args) {
 
 void write_text(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno));
+  throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno) + " [cannot-write]");
 }
 
 namespace {
@@ -159,7 +160,7 @@ void Session::begin_series(std::string_view name, TensorHandle none, int /*site*
   const std::string* const path = file == impl_->setup.options.outputs.end() ? nullptr : &file->second;
   if (impl_->setup.arrays != nullptr && path == nullptr) {
     if (impl_->sink->dry_run() || !impl_->setup.arrays->wants(output)) return;
-    impl_->stop(line, "the series `" + output + "` can be written to a file, not to an array");
+    impl_->stop(line, "the series `" + output + "` can be written to a file, not to an array [wrong-array]");
   }
   const checkpoint::SavedSeries* saved = nullptr;
   if (impl_->sink->replays()) {
@@ -219,7 +220,7 @@ void Session::print(std::initializer_list<PrintItem> items, int site, int line) 
 }
 
 void Session::check(int line, const Tensor<bool>& condition, std::string_view message, int site) {
-  impl_->keep([place = impl_->at(line), text = std::string(message)](const TaskArgs& args) {
+  impl_->keep([place = impl_->at(line), text = with_id(std::string(message), "assertion")](const TaskArgs& args) {
     if (!*reinterpret_cast<const bool*>(args.inputs[0].data)) throw RunError(place, text);
   });
   const record::TensorState* const state = &condition.state();

@@ -38,9 +38,9 @@ class Together {
     try {
       action();
     } catch (const RunError& e) { error_ = e.what(); } catch (const std::bad_alloc&) {
-      error_ = "out of memory";
+      error_ = "out of memory [out-of-memory]";
     } catch (const std::exception& e) {
-      error_ = std::string("internal error of the runtime, please report it: ") + e.what();
+      error_ = std::string("internal error of the runtime, please report it: ") + e.what() + " [internal-error]";
     }
   }
   /// Throws the error of the first failing rank.

@@ -72,7 +72,8 @@ void Watch::print_statuses(const Engine::RollCall& call) const {
   std::fprintf(stderr, "%s%s: %s", drawn_ ? "\r\033[K" : "", options_.program.c_str(),
                status_lines(call, kMostRanksShown).c_str());
   std::fflush(stderr);
-  if (call.deadlock) engine_.stop(RunError("internal error of the runtime, please report it: " + call.reason));
+  if (call.deadlock)
+    engine_.stop(RunError("internal error of the runtime, please report it: " + call.reason + " [internal-error]"));
 }
 
 double Watch::elapsed() const {

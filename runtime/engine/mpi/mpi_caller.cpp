@@ -48,7 +48,7 @@ bool any_is_initialised() {
 bool caller_has_mpi(const Environment& environment) {
   if (environment.mpi == "none" || !any_is_initialised()) return false;
   load_mpi(environment);
-  if (mpi_is_over()) throw RunError("MPI has been finalised", ExitCode::kUsage);
+  if (mpi_is_over()) throw RunError("MPI has been finalised [launch]", ExitCode::kUsage);
   return true;
 }
 
@@ -75,19 +75,20 @@ CallerRanks::CallerRanks(const void* communicator, bool of_fortran, const Enviro
     : pretended_(environment.ranks_per_node) {
   if (!caller_has_mpi(environment)) {
     if (communicator != nullptr)
-      throw RunError(environment.mpi == "none" ? "a communicator is given, but TDSL_MPI=none"
-                                               : "a communicator is given, but MPI has not been initialised",
+      throw RunError(environment.mpi == "none" ? "a communicator is given, but TDSL_MPI=none [launch]"
+                                               : "a communicator is given, but MPI has not been initialised [launch]",
                      ExitCode::kUsage);
     const Launch launch = classify_launch(environment);
-    if (launch == Launch::kRefused) throw RunError(refused_launch_message(environment, "PROGRAM"), ExitCode::kUsage);
+    if (launch == Launch::kRefused)
+      throw RunError(refused_launch_message(environment, "PROGRAM") + " [launch]", ExitCode::kUsage);
     if (launch == Launch::kSingle) return;
     start_mpi(environment);
   }
   const MpiHandle all = communicator_of(communicator, of_fortran);
-  if (all == mpi().comm_null) throw RunError("the communicator is MPI_COMM_NULL", ExitCode::kUsage);
+  if (all == mpi().comm_null) throw RunError("the communicator is MPI_COMM_NULL [launch]", ExitCode::kUsage);
   int between = 0;
   check_mpi(mpi().comm_test_inter(all, &between), "MPI_Comm_test_inter");
-  if (between != 0) throw RunError("an inter-communicator cannot be used", ExitCode::kUsage);
+  if (between != 0) throw RunError("an inter-communicator cannot be used [launch]", ExitCode::kUsage);
   ranks_ = std::make_unique<Communicator>();
   check_mpi(mpi().comm_dup(all, &ranks_->all), "MPI_Comm_dup");
 }

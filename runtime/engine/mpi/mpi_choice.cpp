@@ -21,7 +21,7 @@ std::span<const MpiFamily> mpi_families() {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) { throw RunError(text, ExitCode::kUsage); }
+[[noreturn]] void refuse(const std::string& text) { throw RunError(text + " [launch]", ExitCode::kUsage); }
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;

@@ -32,10 +32,10 @@ std::string loader_error() {
 /// local symbols.
 void open_library(const MpiChoice& choice) {
   void* const library = ::dlopen(choice.library.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) throw LaunchError(choice.reason + ": " + loader_error());
+  if (library == nullptr) throw LaunchError(choice.reason + ": " + loader_error() + " [launch]");
   // Open MPI 1.10 has the name of today's MPICH.
   if (choice.family == "mpich" && ::dlsym(library, "ompi_mpi_comm_world") != nullptr)
-    throw LaunchError(choice.reason + ": " + choice.library + " is an old Open MPI, not MPICH");
+    throw LaunchError(choice.reason + ": " + choice.library + " is an old Open MPI, not MPICH [launch]");
 }
 
 /// A shim made by the MPI's own compiler can be opened alone; the others need an MPI library that is open.
@@ -45,19 +45,20 @@ void* open_shim(const MpiChoice& choice) {
     open_library(choice);
     shim = ::dlopen(choice.shim.c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
-  if (shim == nullptr) throw LaunchError(choice.reason + ": " + loader_error());
+  if (shim == nullptr) throw LaunchError(choice.reason + ": " + loader_error() + " [launch]");
   return shim;
 }
 
 const tdsl_mpi_table& table_of(void* shim, const MpiChoice& choice) {
   void* const function = ::dlsym(shim, "tdsl_mpi_v1");
-  if (function == nullptr) throw LaunchError(choice.reason + ": " + choice.shim + " is not a shim of TDSL");
+  if (function == nullptr) throw LaunchError(choice.reason + ": " + choice.shim + " is not a shim of TDSL [launch]");
   const tdsl_mpi_table& table = *reinterpret_cast<decltype(&tdsl_mpi_v1)>(function)();
   if (table.abi != TDSL_MPI_ABI || table.size < sizeof(tdsl_mpi_table))
     throw LaunchError(choice.reason + ": " + choice.shim +
-                      " was made by an older TDSL: `tdslc mpi --build` makes it again");
+                      " was made by an older TDSL: `tdslc mpi --build` makes it again [launch]");
   if (!choice.family.empty() && choice.family != table.family)
-    throw LaunchError(choice.reason + ": " + choice.shim + " was made for the MPI family `" + table.family + "`");
+    throw LaunchError(choice.reason + ": " + choice.shim + " was made for the MPI family `" + table.family +
+                      "` [launch]");
   return table;
 }
 
@@ -128,7 +129,7 @@ void check_mpi(int code, const char* call) {
   if (code == 0) return;
   std::array<char, 512> text{};
   mpi().error_string(code, text.data(), static_cast<int>(text.size()));
-  throw RunError(std::string(call) + " failed: " + text.data());
+  throw RunError(std::string(call) + " failed: " + text.data() + " [launch]");
 }
 
 }  // namespace tdsl::rt

@@ -38,7 +38,7 @@ void MpiLink::start(MpiHandle all) {
   }
   has_mpi = true;
   if (serialized == 0) {
-    throw RunError("this MPI library does not offer MPI_THREAD_SERIALIZED, which the runtime needs");
+    throw RunError("this MPI library does not offer MPI_THREAD_SERIALIZED, which the runtime needs [launch]");
   }
   check_mpi(mpi().comm_rank(all, &rank), "MPI_Comm_rank");
   check_mpi(mpi().comm_size(all, &size), "MPI_Comm_size");
@@ -172,16 +172,16 @@ void require_announced_size(const Environment& environment, int size) {
   const int announced = environment.launcher_size.value_or(size), tasks = environment.slurm_step_tasks.value_or(1);
   // A step may be part of a larger run, never larger than the run.
   if (announced == size && tasks <= size) return;
-  throw LaunchError(
-      "the launcher announced " + std::to_string(std::max(announced, tasks)) + " ranks, but MPI sees " +
-      std::to_string(size) + ": this launcher and " + mpi_name() +
-      " do not belong together; start with the library's own launcher, or choose another library with TDSL_MPI");
+  throw LaunchError("the launcher announced " + std::to_string(std::max(announced, tasks)) + " ranks, but MPI sees " +
+                    std::to_string(size) + ": this launcher and " + mpi_name() +
+                    " do not belong together; start with the library's own launcher, or choose another library with "
+                    "TDSL_MPI [launch]");
 }
 
 World::World(const Environment& environment) {
   auto link = std::make_unique<MpiLink>();
   const Launch launch = classify_launch(environment);
-  if (launch == Launch::kRefused) { throw LaunchError(refused_launch_message(environment, "PROGRAM")); }
+  if (launch == Launch::kRefused) { throw LaunchError(refused_launch_message(environment, "PROGRAM") + " [launch]"); }
   if (launch != Launch::kSingle) {
     load_mpi(environment);
     link->start(mpi().world);

@@ -86,7 +86,7 @@ Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
   data_ = store.take(bytes);
   if (data_ == nullptr) {
     throw RunError("out of memory: a block of " + format_bytes(bytes) + " could not be allocated; this rank holds " +
-                   format_bytes(store.live_bytes()) + " in blocks");
+                   format_bytes(store.live_bytes()) + " in blocks [out-of-memory]");
   }
   store_.add(bytes_);
 }

@@ -45,7 +45,7 @@ void Footprint::stop(const plan::Op& op, const std::string& needs, Index held) c
                                                                 " that a rank may have, as " + options.memory_source;
   throw RunError(options.place ? options.place(op.line) : SourceLine{},
                  "`" + op.name + "` needs " + needs + " beside the " + std::to_string(held) +
-                     " that this rank holds: more than " + limit);
+                     " that this rank holds: more than " + limit + " [out-of-memory]");
 }
 
 }  // namespace tdsl::rt

@@ -48,7 +48,8 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
     const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 &&
                            plan::reads_where_it_writes(description, access);
     operation->pointwise_base.push_back(pointwise);
-    operation->replaceable.push_back(plan::may_write_into(description, access.tensor));
+    operation->replaceable.push_back(operation->space.panels() == 1 &&
+                                     plan::may_write_into(description, access.tensor));
     operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
   }
   for (const plan::TensorDesc& output : description.outputs) {

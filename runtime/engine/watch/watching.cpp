@@ -42,7 +42,7 @@ std::optional<RunError> Watching::beat(const RankStatus& own) {
   const std::string where = heart_->where(*lost);
   return RunError("no sign of life from rank " + std::to_string(*lost) + " for " +
                       std::to_string(static_cast<int>(heart_->silence(*lost, now))) + " s" +
-                      (where.empty() ? "" : "; it said last: " + where),
+                      (where.empty() ? "" : "; it said last: " + where) + " [lost-rank]",
                   kLostRank);
 }
 

@@ -184,7 +184,7 @@ void CsvFile::read_head(const std::string& column) {
   std::string_view line;
   do {
     if (!lines.next(line))
-      throw RunError(path() + ":1: the file has no rows, so that nothing says how many columns it has");
+      throw RunError(path() + ":1: the file has no rows, so that nothing says how many columns it has [bad-file]");
     line = without_mark(lines, line);
   } while (trimmed(line).empty());
   const std::vector<std::string> head = fields_of(lines, line);

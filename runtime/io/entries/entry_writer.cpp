@@ -43,7 +43,8 @@ std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, Elemen
   // The format follows from the name, so the target of a symbolic link must have the same one.
   OutputFile file = OutputFile::create(path, unfinished);
   if (readable_kind(file.path()) != kind)
-    throw RunError("cannot write `" + path + "`: it is a link to `" + file.path() + "`, a file of another kind");
+    throw RunError("cannot write `" + path + "`: it is a link to `" + file.path() +
+                   "`, a file of another kind [cannot-write]");
   return make(std::move(file), type, {shape.begin(), shape.end()});
 }
 

@@ -54,7 +54,7 @@ Head read_head(const OpenFile& file) {
   }
   throw RunError(file.path() +
                  ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `" +
-                 std::string(kFrosttShape) + " 4 3` would say its shape");
+                 std::string(kFrosttShape) + " 4 3` would say its shape [bad-file]");
 }
 
 template <Element T>

@@ -95,7 +95,7 @@ Header read_header(const OpenFile& file) {
   TextLines lines(file, 0, file.bytes());
   std::string_view line;
   Header header;
-  if (!lines.next(line)) throw RunError(file.path() + ":1: the file is empty");
+  if (!lines.next(line)) throw RunError(file.path() + ":1: the file is empty [bad-file]");
   parse_banner(lines, line, header);
   while (lines.next(line)) {
     const Fields fields(line);
@@ -282,7 +282,7 @@ void MatrixMarketFile::require_type(ElementType to, std::string_view name) const
                  (complex ? "complex numbers"
                   : real  ? "real numbers"
                           : "integers") +
-                 ", which do not widen to it; convert the file or declare a wider type");
+                 ", which do not widen to it; convert the file or declare a wider type [wrong-type]");
 }
 
 EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {

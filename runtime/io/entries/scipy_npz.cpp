@@ -105,7 +105,7 @@ ScipyFile::Array ScipyFile::find(const std::string& name, bool integers) const {
     return array;
   }
   throw RunError("`" + path() + "` has no " + name +
-                 ": it is no matrix that scipy.sparse.save_npz has written in CSR format");
+                 ": it is no matrix that scipy.sparse.save_npz has written in CSR format [bad-file]");
 }
 
 void ScipyFile::check_format() const {
@@ -123,10 +123,11 @@ void ScipyFile::check_format() const {
     std::ranges::replace_if(
         text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
     throw RunError("`" + path() + "` holds a matrix in the format `" + text.substr(0, 20) +
-                   "`; only `csr` can be read: call tocsr() before save_npz");
+                   "`; only `csr` can be read: call tocsr() before save_npz [bad-file]");
   }
-  throw RunError("`" + path() +
-                 "` has no format.npy: it is no matrix that scipy.sparse.save_npz has written in CSR format");
+  throw RunError(
+      "`" + path() +
+      "` has no format.npy: it is no matrix that scipy.sparse.save_npz has written in CSR format [bad-file]");
 }
 
 ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
@@ -142,14 +143,15 @@ ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
   data_ = find("data.npy", false);
   const bool good = rows_ >= 0 && rows_ < std::int64_t{1} << 60 && columns_ >= 0 && pointers_.count() == rows_ + 1 &&
                     data_.count() == indices_.count();
-  if (!good) throw RunError("`" + path() + "`: the lengths of shape, indptr, indices and data do not fit each other");
+  if (!good)
+    throw RunError("`" + path() + "`: the lengths of shape, indptr, indices and data do not fit each other [bad-file]");
 }
 
 void ScipyFile::require_type(ElementType to, std::string_view name) const {
   if (data_.header.widens_to(to)) return;
   throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
                  "` holds " + data_.header.type_name() +
-                 ", which does not widen to it; convert the file or declare a wider type");
+                 ", which does not widen to it; convert the file or declare a wider type [wrong-type]");
 }
 
 EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {

@@ -20,7 +20,7 @@ void fail_in_line(const OpenFile& file, std::int64_t offset, const std::string& 
     read_at(file.fd(), std::as_writable_bytes(bytes), at, file.path());
     line += std::count(bytes.begin(), bytes.end(), '\n');
   }
-  throw RunError(file.path() + ":" + std::to_string(line) + ": " + message);
+  throw RunError(file.path() + ":" + std::to_string(line) + ": " + message + " [bad-file]");
 }
 
 TextLines::TextLines(const OpenFile& file, std::int64_t first, std::int64_t last, std::int64_t buffer_bytes)

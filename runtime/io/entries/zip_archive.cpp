@@ -16,7 +16,7 @@ constexpr std::int64_t kBufferBytes = std::int64_t{1} << 18;
 constexpr std::int64_t kMostDirectoryBytes = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_archive(const OpenFile& file, const std::string& what) {
-  throw RunError("`" + file.path() + "` is not a sound .npz file: " + what);
+  throw RunError("`" + file.path() + "` is not a sound .npz file: " + what + " [bad-file]");
 }
 
 std::string bytes_at(const OpenFile& file, std::int64_t offset, std::int64_t count) {
@@ -129,7 +129,7 @@ ZipReader::~ZipReader() {
 }
 
 void ZipReader::fail(const std::string& message) const {
-  throw RunError("`" + file_.path() + "`: " + member_.name + ": " + message);
+  throw RunError("`" + file_.path() + "`: " + member_.name + ": " + message + " [bad-file]");
 }
 
 void ZipReader::inflate_into(std::span<std::byte> bytes) {

@@ -50,7 +50,7 @@ class DictionaryParser {
 
  private:
   [[noreturn]] void fail(const std::string& reason) const {
-    throw RunError("`" + path_ + "` has a damaged .npy header: " + reason);
+    throw RunError("`" + path_ + "` has a damaged .npy header: " + reason + " [bad-file]");
   }
 
   void skip_spaces() {
@@ -115,7 +115,7 @@ class DictionaryParser {
   void parse_type(NpyHeader& header) {
     skip_spaces();
     if (position_ < text_.size() && text_[position_] == '[') {
-      throw RunError("`" + path_ + "` holds records; a tensor`s elements are bool, integer or floating");
+      throw RunError("`" + path_ + "` holds records; a tensor`s elements are bool, integer or floating [wrong-type]");
     }
     const std::string descr = parse_string();
     const auto* const type = std::ranges::find_if(kNpyTypes, [&](const NpyType& t) {
@@ -128,7 +128,7 @@ class DictionaryParser {
           floats += (&info == std::end(kElementTypes) - 1 ? " and " : ", ") + std::string(info.name);
       }
       throw RunError("`" + path_ + "` has the element type `" + descr +
-                     "`; supported are bool, integers of 1 to 8 bytes" + floats);
+                     "`; supported are bool, integers of 1 to 8 bytes" + floats + " [wrong-type]");
     }
     header.kind = type->kind;
     header.bytes = type->bytes;
@@ -156,13 +156,13 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path) {
   NpyHeader header = DictionaryParser(text, path).parse();
   if (header.shape.size() > kMaxRank) {
     throw RunError("`" + path + "` has " + std::to_string(header.shape.size()) + " dimensions; at most " +
-                   std::to_string(kMaxRank) + " are supported");
+                   std::to_string(kMaxRank) + " are supported [bad-file]");
   }
   // The product of the extents in bytes must be below 2^63, even if an extent of zero makes the actual size zero.
   std::int64_t bytes = header.bytes;
   for (const std::int64_t extent : header.shape) {
     if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {
-      throw RunError("`" + path + "` announces more elements than 64 bits can count");
+      throw RunError("`" + path + "` announces more elements than 64 bits can count [bad-file]");
     }
   }
   return header;

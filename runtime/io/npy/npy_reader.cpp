@@ -28,14 +28,16 @@ NpyHeader read_header(int fd, const std::string& path, std::int64_t file_bytes) 
   std::array<unsigned char, 12> prefix{};
   const auto bytes_of = [](auto& container) { return std::as_writable_bytes(std::span(container)); };
   if (file_bytes < 10) {
-    throw RunError("`" + path + "` is not a .npy file: it has only " + std::to_string(file_bytes) + " bytes");
+    throw RunError("`" + path + "` is not a .npy file: it has only " + std::to_string(file_bytes) +
+                   " bytes [bad-file]");
   }
   read_at(fd, bytes_of(prefix).first(std::min<std::size_t>(12, static_cast<std::size_t>(file_bytes))), 0, path);
   if (std::memcmp(prefix.data(), "\x93NUMPY", 6) != 0) {
-    throw RunError("`" + path + "` is not a .npy file: it does not begin with NumPy`s mark");
+    throw RunError("`" + path + "` is not a .npy file: it does not begin with NumPy`s mark [bad-file]");
   }
   if (prefix[6] < 1 || prefix[6] > 3) {
-    throw RunError("`" + path + "` has .npy version " + std::to_string(prefix[6]) + "; versions 1 to 3 are known");
+    throw RunError("`" + path + "` has .npy version " + std::to_string(prefix[6]) +
+                   "; versions 1 to 3 are known [bad-file]");
   }
   const bool long_length = prefix[6] >= 2;
   std::int64_t length = prefix[8] | (prefix[9] << 8);
@@ -43,7 +45,7 @@ NpyHeader read_header(int fd, const std::string& path, std::int64_t file_bytes) 
   const std::int64_t start = long_length ? 12 : 10;
   if (length > (std::int64_t{1} << 20) || start + length > file_bytes) {
     throw RunError("`" + path + "` is truncated: its header should have " + std::to_string(length) +
-                   " bytes, the file has " + std::to_string(file_bytes));
+                   " bytes, the file has " + std::to_string(file_bytes) + " [bad-file]");
   }
   std::string text(static_cast<std::size_t>(length), ' ');
   read_at(fd, bytes_of(text), start, path);
@@ -140,7 +142,8 @@ NpyReader::NpyReader(OpenFile file) : file_(std::move(file)), header_(read_npy_h
   if (found > expected && is_series(header_)) return;
   if (found != expected) {
     throw RunError("`" + path() + (found < expected ? "` is truncated: " : "` is too long: ") + described(header_) +
-                   " needs " + std::to_string(expected) + " bytes of data, the file has " + std::to_string(found));
+                   " needs " + std::to_string(expected) + " bytes of data, the file has " + std::to_string(found) +
+                   " [bad-file]");
   }
 }
 
@@ -166,7 +169,7 @@ void require_widening(const NpyHeader& elements, ElementType to, std::string_vie
   if (!elements.widens_to(to)) {
     throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path +
                    "` holds " + elements.type_name() +
-                   ", which does not widen to it; convert the file or declare a wider type");
+                   ", which does not widen to it; convert the file or declare a wider type [wrong-type]");
   }
 }
 

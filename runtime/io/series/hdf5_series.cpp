@@ -23,6 +23,7 @@
 #include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/tensor/tile_parts.h"
 #include "runtime/io/tensor/zarr.h"
+#include "runtime/message_id.h"
 
 // Note [Room for records] Chunks are allocated by the library, some records in advance, and written past it at their
 // offsets (Note [Datasets are written past the library]). The first extent of the dataset, 8 bytes of its header, is
@@ -149,7 +150,7 @@ class Hdf5Records final : public RecordFile {
     try {
       return call(hdf5_plugin(layout().path));
     } catch (const std::runtime_error& error) {
-      throw RunError("cannot write `" + layout().path + "`: " + error.what());
+      throw RunError(with_id("cannot write `" + layout().path + "`: " + error.what(), "cannot-write"));
     }
   }
   [[nodiscard]] Hdf5Series resized(std::int64_t records, std::int64_t room, std::int64_t from) const {

@@ -65,7 +65,7 @@ std::shared_ptr<RecordFile> open_records(std::string_view token) {
 bool takes_whole_records(const std::string& path) { return writable_kind(path) == FileKind::kCsv; }
 
 void fail_resuming(const SeriesLayout& layout, const std::string& reason) {
-  throw RunError("cannot continue the series `" + layout.path + "`: " + reason);
+  throw RunError("cannot continue the series `" + layout.path + "`: " + reason + " [checkpoint]");
 }
 
 void fail_resuming(const SeriesLayout& layout, std::int64_t found, std::int64_t records) {

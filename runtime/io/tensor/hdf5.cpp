@@ -11,6 +11,7 @@
 
 #include "runtime/check.h"
 #include "runtime/io/tensor/tile_parts.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::rt {
 
@@ -30,7 +31,7 @@ std::string normal_dataset(std::string_view name) {
 }
 
 [[noreturn]] void fail_dataset(const std::string& path, const std::string& what) {
-  throw RunError("`" + path + "` cannot be read: " + what);
+  throw RunError(with_id("`" + path + "` cannot be read: " + what, "bad-file"));
 }
 
 /// Searches the installation named by TDSL_HOME, otherwise the executable's library path, i.e. the installation that
@@ -108,7 +109,7 @@ const Hdf5Plugin& hdf5_plugin(const std::string& path) {
   if (plugin != nullptr) return *plugin;
   throw RunError("`" + path + "`: HDF5 files need libtdsl_hdf5.so, which cannot be loaded: " + why +
                  ". It is a part of TDSL where libhdf5 was there when that was built (Debian: apt-get install "
-                 "libhdf5-dev, then build TDSL again); TDSL_HOME says where TDSL is");
+                 "libhdf5-dev, then build TDSL again); TDSL_HOME says where TDSL is [not-supported]");
 }
 
 Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path), file_(hdf5_name(path)->file) {

@@ -13,6 +13,7 @@
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/tensor/hdf5.h"
+#include "runtime/message_id.h"
 
 // Note [Datasets are written past the library] Rank 0 creates a dataset with contiguous elements through the library,
 // and closes the file before any rank writes: the metadata is then complete, and the library does not modify it again.
@@ -70,7 +71,9 @@ std::shared_ptr<Hdf5Writer> Hdf5Writer::create(const std::string& path, ElementT
   try {
     w->offset_ = plugin.create("/proc/self/fd/" + std::to_string(fd), first, name.dataset, element_info(type).kind,
                                static_cast<int>(element_size(type)), shape);
-  } catch (const std::runtime_error& error) { throw RunError("cannot write `" + path + "`: " + error.what()); }
+  } catch (const std::runtime_error& error) {
+    throw RunError(with_id("cannot write `" + path + "`: " + error.what(), "cannot-write"));
+  }
   const std::int64_t bytes = bytes_of(fd, path);
   target->file.reserve(bytes, std::exchange(target->reserved, bytes));
   slot = target;
@@ -126,11 +129,11 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
     if (name && whole_path(name->file) == file) written.push_back(name->dataset);
   }
   if (std::ranges::count(written, mine.dataset) > 1)
-    throw RunError("cannot write `" + path + "`: another output goes to the same dataset");
+    throw RunError("cannot write `" + path + "`: another output goes to the same dataset [file-clash]");
   for (const std::string& other : written) {
     if (other.starts_with(mine.dataset + "/"))
       throw RunError("cannot write `" + path + "`: it is no group, but another output goes to `" + other +
-                     "` in this file");
+                     "` in this file [file-clash]");
   }
   const Hdf5Plugin& plugin = hdf5_plugin(path);
   struct stat target {};
@@ -139,12 +142,14 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
   try {
     there = plugin.datasets(mine.file);
   } catch (const std::runtime_error& error) {
-    throw RunError("cannot write `" + path + "`: its existing contents cannot be read: " + error.what());
+    throw RunError(
+        with_id("cannot write `" + path + "`: its existing contents cannot be read: " + error.what(), "cannot-write"));
   }
   for (const std::string& dataset : there) {
     if (std::ranges::find(written, dataset) != written.end()) continue;
-    throw RunError("cannot write `" + path + "`: the file is replaced whole, and its dataset `" + dataset +
-                   "`, which this run does not write, would be lost; write to another file, or remove this one");
+    throw RunError(
+        "cannot write `" + path + "`: the file is replaced whole, and its dataset `" + dataset +
+        "`, which this run does not write, would be lost; write to another file, or remove this one [cannot-write]");
   }
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/io/npy/npy_elements.h"
 #include "runtime/io/tensor/tile_parts.h"
 #include "runtime/io/text_file.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::rt {
 
@@ -27,7 +28,7 @@ namespace {
 constexpr std::uintmax_t kMostHeader = 1 << 20;
 
 [[noreturn]] void no_zarr(const std::string& path, const std::string& what) {
-  throw RunError("`" + path + "` cannot be read as a Zarr array: " + what);
+  throw RunError(with_id("`" + path + "` cannot be read as a Zarr array: " + what, "bad-file"));
 }
 
 std::string tuple_text(ExtentSpan extents, const char* separator) {
@@ -246,7 +247,7 @@ void ZarrReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, E
       const OpenFile file(path);
       if (file.bytes() != layout_.tile_bytes()) {
         throw RunError("`" + path + "` has " + std::to_string(file.bytes()) + " bytes; a tile of this array has " +
-                       std::to_string(layout_.tile_bytes()));
+                       std::to_string(layout_.tile_bytes()) + " [bad-file]");
       }
       read_dense(file.fd(), layout_.tile, path, to, part_lo, part_hi, target, strides);
     });

@@ -55,7 +55,7 @@ void require_room(const std::string& folder, const std::string& path, ElementTyp
   const double room = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (room >= bytes) return;
   throw RunError("cannot write `" + path + "`: it needs " + format_bytes(static_cast<std::int64_t>(bytes)) +
-                 ", the disk has " + format_bytes(static_cast<std::int64_t>(room)) + " left");
+                 ", the disk has " + format_bytes(static_cast<std::int64_t>(room)) + " left [disk-full]");
 }
 
 bool is_there(const std::string& path) {
@@ -69,9 +69,10 @@ void require_zarr_target(const std::string& path) {
   if (::access(directory_of(path).c_str(), W_OK | X_OK) != 0) fail_file(path, "cannot write", errno);
   struct stat target {};
   if (::stat(path.c_str(), &target) != 0) return;
-  if (!S_ISDIR(target.st_mode)) throw RunError("cannot write `" + path + "`: it is not a directory of tiles");
+  if (!S_ISDIR(target.st_mode))
+    throw RunError("cannot write `" + path + "`: it is not a directory of tiles [cannot-write]");
   if (!is_there(path + "/.zarray"))
-    throw RunError("cannot write `" + path + "`: this directory is no Zarr array; only one is replaced");
+    throw RunError("cannot write `" + path + "`: this directory is no Zarr array; only one is replaced [cannot-write]");
 }
 
 std::shared_ptr<ZarrWriter> ZarrWriter::create(const std::string& path, ElementType type, ExtentSpan shape) {
@@ -115,9 +116,9 @@ std::shared_ptr<ZarrWriter> ZarrWriter::open(std::string_view token) {
   while (!token.empty()) w->shape_.push_back(std::stoll(take_token_part(token)));
   w->tile_ = zarr_tile(w->type_, w->shape_);
   if (!is_there(w->temporary_ + "/.zarray")) {
-    throw RunError(
-        "`" + w->path_ +
-        "` is being written where this rank does not see it: outputs need a file system that all ranks share");
+    throw RunError("`" + w->path_ +
+                   "` is being written where this rank does not see it: outputs need a file system that all ranks "
+                   "share [cannot-write]");
   }
   return w;
 }
@@ -143,7 +144,7 @@ void ZarrWriter::commit() {
       const int error = errno;
       if (::rename(old.c_str(), path_.c_str()) != 0)
         throw RunError("cannot write `" + path_ + "`: " + std::strerror(error) + "; the previous version is now `" +
-                       old + "`");
+                       old + "` [cannot-write]");
       fail_file(path_, "cannot write", error);
     }
     std::error_code ignored;

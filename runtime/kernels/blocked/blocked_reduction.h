@@ -31,11 +31,8 @@ using plan::Interval;
 
 namespace blocked {
 
-inline constexpr Index kRows = 8;           ///< rows of a register tile
-inline constexpr Index kColumnBytes = 128;  ///< its columns: two of the widest vectors
-/// Columns of functions whose loops are in the library: three of the widest vectors, so that 24 of 32 registers hold
-/// the tile; tiles of up to kColumnBytes are computed two vectors wide.
-inline constexpr Index kWideColumnBytes = 192;
+inline constexpr Index kRows = 8;            ///< rows of a register tile
+inline constexpr Index kColumnBytes = 128;   ///< its columns: two of the widest vectors
 inline constexpr Index kSteps = 256;         ///< points of k per visit of a tile
 inline constexpr Index kRowBlock = 64;       ///< rows whose x values are packed at once
 inline constexpr Index kColumnBlock = 4096;  ///< bytes of a row of y packed at once
@@ -154,21 +151,12 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
   }
 }
 
-/// A function whose loops are in the library (joins.h).
-template <class Combine>
-concept InLibrary = requires {
-  typename Combine::InLibrary;
-};
-template <class Combine>
-inline constexpr Index kColumnBytesOf = InLibrary<Combine> ? kWideColumnBytes : kColumnBytes;
-
-/// The first `columns` columns of a tile, or a few more, in parts that fit in registers.
+/// A whole tile, in parts that fit in registers.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
-[[gnu::always_inline]] inline void parts_of(Index steps, Index columns, T* const* lines,
-                                            const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
-                                            const Combine& combine) {
+[[gnu::always_inline]] inline void parts_of(Index steps, T* const* lines, const std::tuple<const X*...>& xs,
+                                            const std::tuple<const Y*...>& ys, const Combine& combine) {
   for (Index i = 0; i < kRows; i += Height) {
-    for (Index j = 0; j < Columns && j < columns; j += Width) {
+    for (Index j = 0; j < Columns; j += Width) {
       steps_of<Height, Width, Columns>(steps, lines + i, j,
                                        std::apply([&](auto... x) { return std::tuple(x + i...); }, xs),
                                        std::apply([&](auto... y) { return std::tuple(y + j...); }, ys), combine);
@@ -178,36 +166,32 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
 
 // One function per SIMD level, with everything inlined into it: the scalar function is compiled for that level.
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, Index columns, T* const* lines, const Xs& xs,
-                                                   const Ys& ys, const Combine& combine) {
-  parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, columns, lines, xs, ys, combine);
+[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* const* lines, const Xs& xs, const Ys& ys,
+                                                   const Combine& combine) {
+  parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, lines, xs, ys, combine);
 }
 #ifdef TDSL_HAS_SIMD_LEVELS
 template <Index Columns, class T, class Combine, class Xs, class Ys>
 [[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline, gnu::noclone]] void tile_avx2(
-    Index steps, Index columns, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
-  parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, columns, lines, xs, ys, combine);
+    Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+  parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, lines, xs, ys, combine);
 }
 template <Index Columns, class T, class Combine, class Xs, class Ys>
 [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline,
   gnu::noclone]] void
-tile_avx512(Index steps, Index columns, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
-  if constexpr (InLibrary<Combine>) {
-    constexpr Index kFew = Columns * kColumnBytes / kWideColumnBytes;
-    if (columns <= kFew) return steps_of<kRows, kFew, Columns>(steps, lines, 0, xs, ys, combine);
-  }
-  parts_of<kRows, Columns, Columns>(steps, columns, lines, xs, ys, combine);
+tile_avx512(Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+  parts_of<kRows, Columns, Columns>(steps, lines, xs, ys, combine);
 }
 #endif
 
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-void tile_steps([[maybe_unused]] SimdLevel level, Index steps, Index columns, T* const* lines, const Xs& xs,
-                const Ys& ys, const Combine& combine) {
+void tile_steps([[maybe_unused]] SimdLevel level, Index steps, T* const* lines, const Xs& xs, const Ys& ys,
+                const Combine& combine) {
 #ifdef TDSL_HAS_SIMD_LEVELS
-  if (level == SimdLevel::kAvx512) return tile_avx512<Columns>(steps, columns, lines, xs, ys, combine);
-  if (level == SimdLevel::kAvx2) return tile_avx2<Columns>(steps, columns, lines, xs, ys, combine);
+  if (level == SimdLevel::kAvx512) return tile_avx512<Columns>(steps, lines, xs, ys, combine);
+  if (level == SimdLevel::kAvx2) return tile_avx2<Columns>(steps, lines, xs, ys, combine);
 #endif
-  tile_baseline<Columns>(steps, columns, lines, xs, ys, combine);
+  tile_baseline<Columns>(steps, lines, xs, ys, combine);
 }
 
 /// The work on one panel of k, given the types of x and y.
@@ -224,14 +208,14 @@ struct Panel {
     T* lines[kRows];
     if (in_rows && rows == kRows && columns == Columns) {
       for (Index r = 0; r < kRows; ++r) lines[r] = &target(i + r, j);
-      return compute(steps, columns, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
+      return compute(steps, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
     }
     T part[kRows * Columns] = {};
     for (Index r = 0; r < kRows; ++r) lines[r] = part + r * Columns;
     for (Index r = 0; r < rows; ++r) {
       for (Index c = 0; c < columns; ++c) lines[r][c] = target(i + r, j + c);
     }
-    compute(steps, columns, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
+    compute(steps, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
     for (Index r = 0; r < rows; ++r) {
       for (Index c = 0; c < columns; ++c) target(i + r, j + c) = lines[r][c];
     }
@@ -239,18 +223,17 @@ struct Panel {
 
  private:
   template <class Xs, class Ys>
-  void compute(Index steps, Index columns, T* const* lines, const Xs& xs, const Ys& ys,
-               [[maybe_unused]] bool all_numbers) const {
+  void compute(Index steps, T* const* lines, const Xs& xs, const Ys& ys, [[maybe_unused]] bool all_numbers) const {
     if constexpr (!std::is_same_v<Numbers, std::nullptr_t>) {
       if (all_numbers) {
-        tile_steps<Columns>(level, steps, columns, lines, xs, ys, numbers);
+        tile_steps<Columns>(level, steps, lines, xs, ys, numbers);
         for (Index r = 0; r < kRows; ++r) {
           for (Index c = 0; c < Columns; ++c) lines[r][c] = scalar::positive_zero(lines[r][c]);
         }
         return;
       }
     }
-    tile_steps<Columns>(level, steps, columns, lines, xs, ys, combine);
+    tile_steps<Columns>(level, steps, lines, xs, ys, combine);
   }
 };
 
@@ -295,10 +278,9 @@ template <class T, std::size_t K, class X, class Y, class Combine, class Target,
   };
   const auto* const x_type = type_at(x, rank);
   const auto* const y_type = type_at(y, rank);
-  constexpr Index kTileBytes = kColumnBytesOf<Combine>;
-  constexpr Index kColumns = std::max<Index>(1, kTileBytes / std::max<Index>(sizeof(T), widest(decltype(y_type){})));
+  constexpr Index kColumns = std::max<Index>(1, kColumnBytes / std::max<Index>(sizeof(T), widest(decltype(y_type){})));
   constexpr Index kRowTiles = kRowBlock / kRows;
-  constexpr Index kColumnTiles = std::max<Index>(1, kColumnBlock / kTileBytes);
+  constexpr Index kColumnTiles = std::max<Index>(1, kColumnBlock / kColumnBytes);
   Index points = 1;
   for (const Interval& k : ks) points *= k.size();
   if (is.empty() || js.empty() || points == 0) return;

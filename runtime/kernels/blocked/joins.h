@@ -50,12 +50,10 @@ struct Larger {
 };
 
 // Joins: the next total. `Numbers`: the function for x and y that are neither nan nor inf, if it is simpler.
-// `InLibrary` marks those whose loops are in the library.
 
 /// Sums of float products have one rounding each.
 template <class T>
 struct SumOfProducts {
-  using InLibrary = void;
   T operator()(T total, T x, T y) const {
     if constexpr (std::is_floating_point_v<T>)
       return std::fma(x, y, total);
@@ -66,24 +64,19 @@ struct SumOfProducts {
 /// Of squared differences.
 template <class T>
 struct SumOfSquares {
-  using InLibrary = void;
   T operator()(T total, T x, T y) const { return std::fma(x - y, x - y, total); }
 };
 template <class T>
 struct SumOfDistances {
-  using InLibrary = void;
   T operator()(T total, T x, T y) const { return total + scalar::abs(x - y); }
 };
 template <class T>
 struct AnyOfBoth {
-  using InLibrary = void;
   T operator()(T total, T x, T y) const { return (x && y) || total; }
 };
 template <class T, class Term>
 struct Least {
-  using InLibrary = void;
   struct OfNumbers {
-    using InLibrary = void;
     T operator()(T total, T x, T y) const { return scalar::min_number(total, Term::of(x, y)); }
   };
   T operator()(T total, T x, T y) const { return scalar::least(total, Term::of(x, y)); }
@@ -91,9 +84,7 @@ struct Least {
 };
 template <class T, class Term>
 struct Greatest {
-  using InLibrary = void;
   struct OfNumbers {
-    using InLibrary = void;
     T operator()(T total, T x, T y) const { return scalar::max_number(total, Term::of(x, y)); }
   };
   T operator()(T total, T x, T y) const { return scalar::greatest(total, Term::of(x, y)); }
@@ -160,9 +151,9 @@ inline constexpr MaxOfMinima<T> max_of_minima;
   X(T, joins::MaxOfMinima<T>::OfNumbers)
 #define TDSL_JOINS_OF_BOOLS(X, T) X(T, joins::AnyOfBoth<T>)
 
-#define TDSL_LOOPS_OF_JOIN(T, Function)                                                                 \
-  template void blocked::tile_steps<blocked::kColumnBytesOf<Function> / static_cast<Index>(sizeof(T))>( \
-      SimdLevel, Index, Index, T* const*, const std::tuple<const T*>&, const std::tuple<const T*>&, const Function&);
+#define TDSL_LOOPS_OF_JOIN(T, Function)                                                     \
+  template void blocked::tile_steps<blocked::kColumnBytes / static_cast<Index>(sizeof(T))>( \
+      SimdLevel, Index, T* const*, const std::tuple<const T*>&, const std::tuple<const T*>&, const Function&);
 #define TDSL_EXTERN_JOIN(T, Function) extern TDSL_LOOPS_OF_JOIN(T, Function)
 
 // Projects of `emit --project` compile them with the program.

@@ -12,7 +12,9 @@ namespace tdsl::plan {
 
 namespace {
 
-[[noreturn]] void refuse_placement(const std::string& message) { throw rt::RunError(message, rt::ExitCode::kUsage); }
+[[noreturn]] void refuse_placement(const std::string& message) {
+  throw rt::RunError(message + " [plan]", rt::ExitCode::kUsage);
+}
 
 std::string_view text_within(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');

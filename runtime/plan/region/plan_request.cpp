@@ -10,7 +10,9 @@ namespace tdsl::plan {
 
 namespace {
 
-[[noreturn]] void refuse_plan(const std::string& message) { throw rt::RunError(message, rt::ExitCode::kUsage); }
+[[noreturn]] void refuse_plan(const std::string& message) {
+  throw rt::RunError(message + " [plan]", rt::ExitCode::kUsage);
+}
 
 /// Adapts a plan from a file to this program.
 class FilePlan {

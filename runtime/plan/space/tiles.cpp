@@ -111,6 +111,7 @@ std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<I
 }
 
 Index grains(double seconds, const Machine& machine) {
+  if (!(seconds > machine.grain)) return 1;  // also where an empty tensor makes it nan
   return static_cast<Index>(std::min(seconds / machine.grain, static_cast<double>(kMostTiles)));
 }
 

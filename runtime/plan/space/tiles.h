@@ -35,7 +35,7 @@ struct TileRequest {
 [[nodiscard]] std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges,
                                                const PlanInputs& inputs);
 
-/// Pieces of at least one grain (Machine::grain) that `seconds` of work give; at most kMostTiles.
+/// Pieces of at least one grain (Machine::grain) that `seconds` of work give: 1 to kMostTiles.
 [[nodiscard]] Index grains(double seconds, const Machine& machine);
 
 /// Elements of the largest block if tensors are stored on disk or in files: a small part of the memory, which leaves a

@@ -78,7 +78,8 @@ Kernel lu_panel(SourceLine place, Index lo, bool must_be_regular) {
     const auto before = t.in<std::int64_t, 1>(1);
     const Index m = t.inputs[0].box[0].size();
     const Index b = t.inputs[0].box[1].size();
-    if (m >= Index{1} << std::numeric_limits<T>::digits) throw RunError(place, "lu has at most 2^24 rows in f32");
+    if (m >= Index{1} << std::numeric_limits<T>::digits)
+      throw RunError(place, "lu has at most 2^24 rows in f32 [not-supported]");
     std::vector<Index> p(at(m));
     for (Index i = 0; i < m; ++i) p[at(i)] = before(i);
     // The remaining rows in their current order, so that pivot ties are resolved as in LAPACK.

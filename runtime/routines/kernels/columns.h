@@ -140,7 +140,7 @@ Columns<T> read(const Operand& operand, SourceLine place) {
   // Sizes of packed outputs and workspaces are LAPACK integers too.
   constexpr Index kLargest = std::numeric_limits<lapack_int>::max() / 4;
   if (rows > kLargest || columns > kLargest)
-    throw RunError(place, "a matrix factorised on one rank has at most 2^29 rows and columns");
+    throw RunError(place, "a matrix factorised on one rank has at most 2^29 rows and columns [not-supported]");
   Columns<T> result(rows, columns);
   const T* data = reinterpret_cast<const T*>(operand.data);
   // Boxes are dense, so rows are equidistant across all leading dimensions.
@@ -163,7 +163,7 @@ void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
 }
 
 [[noreturn]] inline void stop(SourceLine place, const char* routine, const char* what) {
-  throw RunError(place, std::string(routine) + ": " + what);
+  throw RunError(place, std::string(routine) + ": " + what + " [no-solution]");
 }
 [[noreturn]] inline void singular(SourceLine place, const char* routine) {
   stop(place, routine, "the matrix is singular");

@@ -22,7 +22,5 @@ def twin(t):
         "o_average": np.convolve(x, np.ones(4) / 4, "valid"), "o_auto": np.correlate(x, x, "full")[len(x) - 1:][:6],
         "o_hann": np.hanning(8), "o_hamming": np.hamming(8), "o_dct": dct_matrix(len(x)) @ x,
         "o_back": np.ones(len(x), bool), "o_dct2": dct_matrix(X.shape[0]) @ X @ dct_matrix(X.shape[1]).T,
-        "o_values": np.polyval(w, X), "o_product": np.polymul(w, x), "o_derivative": np.polyder(w), "o_integral": np.polyint(w),
-        "o_fit": np.linalg.lstsq(np.vander(x, 4), dct_matrix(len(x)) @ x, rcond=None)[0],
         "o_re": re, "o_im": im, "o_power": re * re + im * im,
     }

@@ -9,6 +9,7 @@
 #include "runtime/app/options/options.h"
 #include "runtime/app/run/fitting_start.h"
 #include "runtime/base/environment.h"
+#include "runtime/message_id.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/region/memory_need.h"
 
@@ -141,7 +142,7 @@ std::string refusal(const StartRequest& request) {
     static_cast<void>(fitting_start(request));
   } catch (const RunError& error) {
     CHECK(error.code() == ExitCode::kUsage);
-    return error.what();
+    return without_id(error.what());
   }
   return "it fits";
 }

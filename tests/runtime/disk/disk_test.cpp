@@ -261,7 +261,8 @@ TEST_CASE("disk: pages are dropped from the cache once they are on disk, not bef
   CHECK(good.read == 2);
   for (const int error : {EIO, ENOSPC}) {
     const Outcome failed = outcome(error);
-    CHECK(failed.error == "cannot write a block in `" + (folder / "") + "` (--spill): " + std::strerror(error));
+    CHECK(failed.error ==
+          "cannot write a block in `" + (folder / "") + "` (--spill): " + std::strerror(error) + " [spill]");
     CHECK(failed.written == 0);
   }
   for (const int error : {ENOSYS, ESPIPE, EINVAL}) {

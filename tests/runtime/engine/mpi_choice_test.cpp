@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "runtime/engine/mpi/mpi_choice.h"
 #include "runtime/engine/mpi/mpi_table.h"
+#include "runtime/message_id.h"
 
 using namespace tdsl::rt;
 
@@ -27,7 +28,7 @@ std::string refusal(const MpiFacts& facts) {
     return "chose " + choose_mpi(facts).family;
   } catch (const RunError& error) {
     CHECK(error.exit_code() == static_cast<int>(ExitCode::kUsage));
-    return error.what();
+    return without_id(error.what());
   }
 }
 

@@ -182,8 +182,9 @@ TEST_CASE("engine: a map takes over the block of an operand that it reads only w
                })
         .peak_bytes;
   };
-  CHECK(peak(plan::at(0)) <= n * n * 8 + 4096);
-  CHECK(peak(plan::fixed(0, 1)) > 2 * n * n * 8 - 4096);
+  const Index taken_over = peak(plan::at(0));
+  CHECK(taken_over <= n * n * 8 + 4096);
+  CHECK(peak(plan::fixed(0, 1)) > 2 * (taken_over - 4096));
 }
 
 TEST_CASE("engine: a map leaves the block of an operand that is still needed") {
@@ -267,7 +268,7 @@ TEST_CASE("engine: every window down to the smallest gives the same product") {
       const std::string text = error.what();
       CAPTURE(text);
       REQUIRE(error.exit_code() == 2);
-      window = std::stoll(text.substr(text.rfind(' ')));
+      window = std::stoll(text.substr(text.rfind("--window ") + 9));
       CHECK(window > 1);
     }
   }

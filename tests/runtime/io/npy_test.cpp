@@ -18,6 +18,7 @@
 #include "runtime/check.h"
 #include "runtime/io/npy/npy.h"
 #include "runtime/io/temporaries.h"
+#include "runtime/message_id.h"
 
 using namespace tdsl::rt;
 using Extents = std::vector<std::int64_t>;
@@ -103,7 +104,7 @@ std::string error_of(F&& f) {
     f();
   } catch (const RunError& error) {
     CHECK(error.exit_code() == 1);
-    return error.what();
+    return without_id(error.what());
   }
   return "no error";
 }

@@ -86,12 +86,14 @@ void check_format(const std::string& path) {
     append(*resumed, 9, 11);
     CHECK(records_in<Reader>(path, 11) == expected(11));
   }
-  CHECK_THROWS_WITH_AS(static_cast<void>(rt::resume_records(matrices(path), 12)),
-                       ("cannot continue the series `" + path + "`: it has 11 records, and the checkpoint 12").c_str(),
-                       rt::RunError);
-  CHECK_THROWS_WITH_AS(static_cast<void>(rt::resume_records({path, rt::ElementType::kF64, {3, 2}}, 1)),
-                       ("cannot continue the series `" + path + "`: it was not written by this program").c_str(),
-                       rt::RunError);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(rt::resume_records(matrices(path), 12)),
+      ("cannot continue the series `" + path + "`: it has 11 records, and the checkpoint 12 [checkpoint]").c_str(),
+      rt::RunError);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(rt::resume_records({path, rt::ElementType::kF64, {3, 2}}, 1)),
+      ("cannot continue the series `" + path + "`: it was not written by this program [checkpoint]").c_str(),
+      rt::RunError);
   static_cast<void>(rt::begin_records(matrices(path)));
   CHECK(records_in<Reader>(path, 0).empty());
 }
@@ -138,7 +140,7 @@ TEST_CASE("series: lines of a .csv file") {
   CHECK_THROWS_AS(static_cast<void>(rt::resume_records(vectors, 3)), rt::RunError);
   std::filesystem::remove(path);
   CHECK_THROWS_WITH_AS(static_cast<void>(rt::resume_records(vectors, 0)),
-                       ("cannot continue the series `" + path + "`: it is missing").c_str(), rt::RunError);
+                       ("cannot continue the series `" + path + "`: it is missing [checkpoint]").c_str(), rt::RunError);
 }
 
 TEST_CASE("series: formats that take none") {

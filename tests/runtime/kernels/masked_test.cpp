@@ -83,7 +83,7 @@ struct Masked {
     const auto mask = [=](Index k) { return (low <= key[k]) & (key[k] < high); };
     const auto f = [=](Index k) { return value[k]; };
     *results = {lanes::sum_where<T, Which>(range, mask, f), lanes::product_where<T, Which>(range, mask, f),
-               lanes::least_where<T, Which>(range, mask, f), lanes::greatest_where<T, Which>(range, mask, f)};
+                lanes::least_where<T, Which>(range, mask, f), lanes::greatest_where<T, Which>(range, mask, f)};
   }
 };
 

@@ -116,7 +116,7 @@ TEST_CASE("coded columns: rows, elements and pieces are those of the matrix") {
       CHECK(piece.head.bytes == head_in(m.memory)->bytes);
       const Part part{head_in(m.memory), m.parts[0].box, range};
       Index elements = 0;
-      Elements<double>({&part, 1}).each(range, [&](std::span<const Index> at, double value) {
+      rt::sparse::Elements<double>({&part, 1}).each(range, [&](std::span<const Index> at, double value) {
         CHECK(value == m.at(at[0] - 100, at[1]));
         ++elements;
       });

@@ -136,7 +136,7 @@ TEST_CASE("codegen emit stored: points with computed positions are assembled") {
   check_contains(text, "rt::AssembledTile<double> K(t);");
   check_contains(text, "K.put({at0, at1}, x(i));");
   check_contains(text, "K.finish(Combine::kSum);");
-  check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=`\");");
+  check_contains(text, "P.finish_once(place(5), \"an element of `P` is written twice by `=` [assertion]\");");
   check_contains(text, ".stored_assembled()");
 }
 

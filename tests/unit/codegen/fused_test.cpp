@@ -4,10 +4,11 @@
 
 #include "codegen/lower/program.h"
 #include "codegen/print/emit.h"
+#include "ir/text/print.h"
 #include "passes/pipeline.h"
 #include "tests/unit/codegen/compiled.h"
 
-// Emitted nests over rows: elements that are only compared, and symmetric products.
+// Emitted nests over rows: symmetric products.
 
 using namespace tdsl;
 using namespace tdsl::codegen;
@@ -17,7 +18,7 @@ namespace {
 const std::string kRows =
     "program \"p\"\nfile \"p.tdsl\"\n"
     "%0:i64 \"n\" = dimension \"n\" @0:1:1-1:2\n%1:i64 \"d\" = dimension \"d\" @0:1:1-1:2\n"
-    "%2:f64[%0, %1] \"X\" = input \"X\" @0:1:1-1:2\n%3:f64[7, %1] \"C\" = input \"C\" @0:2:1-2:2\n"
+    "%2:f64[%0, %1] \"X\" = input \"X\" @0:1:1-1:2\n"
     "%4:f64[%0] \"w\" = input \"w\" @0:3:1-3:2\n";
 
 /// The program's C++, with nests over rows wherever they are possible.
@@ -31,23 +32,6 @@ std::string emitted_rows(const std::string& body) {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
-
-TEST_CASE("codegen emit: elements that only an argmin reads are compared in registers") {
-  const std::string distances =
-      "%5:f64[%0, 7] \"D\" = compute [i in 0..%0, c in 0..7] sum[j in 0..%1] (mul(sub(%2[i, j], %3[c, j]), sub(%2[i, "
-      "j], %3[c, j])))\n%6:i64[%0] \"nearest\" = compute [i in 0..%0] argmin[c in 0..7] (%5[i, c])\n";
-  const std::string text = emitted_rows(distances + "output \"nearest\" %6\n");
-  CHECK_MESSAGE(has(text, "rt::blocked_position<double>("), text);
-  CHECK_MESSAGE(has(text, "rt::Extreme::kLeast"), text);
-  CHECK_MESSAGE(has(text, "rt::joins::sum_of_squares<double>, 0.0, nearest"), text);
-  CHECK_MESSAGE(!has(text, "rt::rows::Local<double"), text);
-  CHECK(testing::compiler_says(text) == "");
-  // With another reader they are stored.
-  const std::string stored = emitted_rows(
-      distances +
-      "%7:f64[%0] \"s\" = compute [i in 0..%0] max[c in 0..7] (%5[i, c])\noutput \"nearest\" %6\noutput \"s\" %7\n");
-  CHECK_MESSAGE(!has(stored, "rt::blocked_position"), stored);
-}
 
 TEST_CASE("codegen emit: the upper part of a symmetric product of rows is computed") {
   const std::string products = "rt::rows::add_upper_product<double>(";

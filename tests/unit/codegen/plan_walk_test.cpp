@@ -100,7 +100,8 @@ TEST_CASE("codegen plan walk: a missing extent is an error with its name") {
   WalkRequest request = sized();
   request.dimensions.erase("n");
   CHECK_THROWS_WITH_AS(static_cast<void>(walk(p, request)),
-                       "p.tdsl:1: the extent of n is not known: give a file, or --set n=N", tdsl::rt::RunError);
+                       "p.tdsl:1: the extent of n is not known: give a file, or --set n=N [missing-input]",
+                       tdsl::rt::RunError);
 }
 
 TEST_CASE("codegen toolchain: keys, comments and the prefix") {

@@ -10,6 +10,7 @@
 #include "ir/eval/eval.h"
 #include "ir/text/print.h"
 #include "ir/verify/verify.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::tests {
 
@@ -50,7 +51,9 @@ inline ir::EvalOptions expecting(const std::string& expected) {
 }
 
 /// The error's message, or the empty string.
-inline std::string error_of(const ir::EvalResult& result) { return result.error ? result.error->message : ""; }
+inline std::string error_of(const ir::EvalResult& result) {
+  return result.error ? rt::without_id(result.error->message) : "";
+}
 
 /// The bound of one element.
 inline double bound_of(const ir::Array& a, std::size_t position) { return a.bounds.empty() ? 0.0 : a.bounds[position]; }

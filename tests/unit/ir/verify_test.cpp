@@ -268,6 +268,10 @@ TEST_CASE("verify: types, ranks and labels of Computes") {
   for (const char* body : {"(mul(%1[i, j], %1[j, k]))\n", "(mul(mul(%1[i, j], %1[j, j]), %1[i, k]))\n",
                            "(mul(add(%1[i, j], %1[j, k]), %1[i, k]))\n"})
     expect_all(kMatrix, {{ordered + body, "a node computed in any order is no sum of products"}});
+  const std::string searched = "%2:i64[%0] = compute by search [i in 0..%0] sum[j in 0..%0] ";
+  CHECK(problems_with(kVector + searched + "(i64(le(%1[j], %1[i])))\n") == "");
+  for (const char* body : {"(i64(ge(%1[j], %1[i])))\n", "(i64(lt(%1[i], %1[j])))\n", "(i64(le(%1[j], f64(j))))\n"})
+    expect_all(kVector, {{searched + body, "a node computed by search is no count of elements up to a value"}});
 }
 
 TEST_CASE("verify: loops and branches") {

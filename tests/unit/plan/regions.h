@@ -108,7 +108,10 @@ class RegionWriter {
 [[nodiscard]] inline plan::PlanInputs bytes_only(plan::Index ranks, double shares) {
   plan::PlanInputs inputs;
   inputs.ranks = ranks;
-  inputs.machine = {1e-12, 1, 1e300, 1e300, 1e-12, 1e-12};
+  plan::Machine& machine = inputs.machine;
+  machine.latency = machine.task_overhead = machine.exchange_overhead = 1e-12;
+  machine.bandwidth = 1;
+  machine.flop_rate = machine.stream_rate = 1e300;
   inputs.share_cap = shares;
   inputs.least_slack = 0;
   return inputs;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "runtime/plan/region/plan_request.h"
 #include "runtime/plan/region/site_values.h"
 #include "tests/unit/plan/regions.h"
@@ -41,7 +42,7 @@ std::string complaint_of(const Region& region, const PlanInputs& inputs, const P
     (void)plans_for(region, inputs, request);
   } catch (const tdsl::rt::RunError& error) {
     CHECK(error.exit_code() == 2);
-    return error.what();
+    return tdsl::rt::without_id(error.what());
   }
   return {};
 }

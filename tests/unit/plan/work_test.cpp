@@ -157,7 +157,7 @@ TEST_CASE("plan work: a million panels cost as much time as few") {
   PlanInputs inputs;
   inputs.ranks = 16;
   Recorder recorder(inputs);
-  const Index wide = 100'000, deep = 1'000'000;
+  const Index wide = 4'000'000, deep = 1'000'000;
   const TensorId a = recorder.source("A", {wide, deep}), b = recorder.source("B", {deep, wide});
   recorder.product(a, false, b, false, wide, wide, deep);
   const auto planned = recorder.run();

@@ -5,6 +5,7 @@
 
 #include "runtime/base/json_writer.h"
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "runtime/types.h"
 
 using namespace tdsl::rt;
@@ -63,6 +64,13 @@ TEST_CASE("element types") {
 TEST_CASE("run errors name the line when it is known") {
   CHECK(std::string(RunError(SourceLine{"a.tdsl", 12}, "bad").what()) == "a.tdsl:12: bad");
   CHECK(std::string(RunError(SourceLine{}, "bad").what()) == "bad");
+  CHECK(with_id("bad", "bad-file") == "bad [bad-file]");
+  CHECK(with_id("bad\nmore [plan]", "bad-file") == "bad [bad-file]\nmore [plan]");
+  CHECK(with_id("bad [plan]\nmore", "bad-file") == "bad [plan]\nmore");
+  CHECK(id_in("`x` at [17]").empty());
+  CHECK(id_in("bad [bad-file]\nmore") == "bad-file");
+  CHECK(without_id("bad [bad-file]\nmore") == "bad\nmore");
+  CHECK(without_id("`x` at [17]") == "`x` at [17]");
   CHECK(RunError("bad").exit_code() == 1);
   CHECK(RunError("bad", ExitCode::kUsage).exit_code() == 2);
 }

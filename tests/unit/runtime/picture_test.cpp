@@ -17,6 +17,7 @@
 
 #include "runtime/base/base64.h"
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "runtime/picture/picture.h"
 
 // Pictures do not depend on the cuts of an array or on the order of its blocks.
@@ -129,7 +130,7 @@ std::string error_of_request(const std::string& text) {
   try {
     const rt::PictureRequest request = rt::parse_picture(text, "--picture");
     static_cast<void>(rt::slice_of(request.slice, 3, request.name, "--picture"));
-  } catch (const rt::RunError& error) { return error.what(); }
+  } catch (const rt::RunError& error) { return rt::without_id(error.what()); }
   return "";
 }
 

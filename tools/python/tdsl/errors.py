@@ -2,11 +2,17 @@
 import re
 import typing
 
-_MEMORY = re.compile(r"out of memory|does not fit into memory|^(?:\S+:\d+: )?--memory .* is too small")
+_ID = re.compile(r"^.* \[([a-z-]+)\]$", re.M)
 
 
 class Error(Exception):
     """The base of all errors of this module."""
+
+
+def id_of(message: str) -> str:
+    """The id in brackets at the end of a message's first line, or nothing."""
+    found = _ID.match(message)
+    return found[1] if found else ""
 
 
 def underlined(lines: typing.Sequence[str], line: int, column: int, end: typing.Optional[int] = None) -> str:
@@ -49,11 +55,12 @@ class Different(Error):
 
 
 class RunError(Error, RuntimeError):
-    """A run failed, without results. The next call is a new run, unless ranks were lost. `file`, `line`: the place in the program (line 0: unknown);
+    """A run failed, without results. The next call is a new run, unless ranks were lost. `id`: of the message, for `tdslc --explain`; `file`, `line`: the place in the program (line 0: unknown);
     `python_line`: the line of the translated Python function, or 0."""
 
     def __init__(self, message: str, python: typing.Tuple[str, int] = ("", 0)) -> None:
         found = re.match(r"(\S+\.tdsl):(\d+): ", message)
+        self.id = id_of(message)
         self.file = found[1] if found else ""
         self.line = int(found[2]) if found else 0
         self.python_line = python[1]
@@ -66,6 +73,6 @@ class OutOfMemory(Error, MemoryError):
 
 def of_call(code: int, message: str) -> Error:
     """The error of a library's return code and message."""
-    if _MEMORY.search(message):
+    if id_of(message) == "out-of-memory":
         return OutOfMemory(message)
     return ArgumentError(message) if code == 2 else RunError(message)

@@ -126,7 +126,8 @@ void bind_files(const codegen::OperationProgram& operations, const rt::AppOption
     if (shape.size() != input.type.rank()) {
       throw rt::RunError(
           {operations.files.front(), input.line},
-          rt::other_rank_text(input.name, input.type.rank(), " in `" + file->second + "`", shape.size(), shape));
+          rt::other_rank_text(input.name, input.type.rank(), " in `" + file->second + "`", shape.size(), shape) +
+              " [wrong-shape]");
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
@@ -136,9 +137,9 @@ void bind_files(const codegen::OperationProgram& operations, const rt::AppOption
         if (at_least && first) open.insert(name);
         if (open.contains(name)) entry->second = std::max(entry->second, shape[d]);
         if (entry->second == shape[d] || (at_least && entry->second > shape[d])) continue;
-        throw rt::RunError(
-            {operations.files.front(), input.line},
-            fmt::format("dimension {} is {} in `{}`, but {} before", name, shape[d], file->second, entry->second));
+        throw rt::RunError({operations.files.front(), input.line},
+                           fmt::format("dimension {} is {} in `{}`, but {} before [wrong-shape]", name, shape[d],
+                                       file->second, entry->second));
       }
     }
   }
@@ -275,13 +276,13 @@ void check_limits(const ReportRequest& request, const PlanReport& report, const 
   if (!report.fits)
     throw rt::RunError({operations.files.at(file), rt::line_in(report.memory.line)},
                        rt::too_little_memory(report.memory, report.memory_limit, request.memory_text) +
-                           rt::other_schedules(request.plan),
+                           rt::other_schedules(request.plan) + " [out-of-memory]",
                        rt::ExitCode::kUsage);
   const plan::Index window = request.inputs.window;
   if (window > 0 && report.largest_step > window)
-    throw rt::RunError(
-        rt::too_small_window(report.largest_step, window, request.window_text) + rt::other_schedules(request.plan),
-        rt::ExitCode::kUsage);
+    throw rt::RunError(rt::too_small_window(report.largest_step, window, request.window_text) +
+                           rt::other_schedules(request.plan) + " [out-of-memory]",
+                       rt::ExitCode::kUsage);
 }
 
 std::string answer_of(const CommandLine& line, const Front& front, const codegen::OperationProgram& operations,

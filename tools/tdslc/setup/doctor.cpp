@@ -26,15 +26,6 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Bytes of the last-level cache of a processor; `otherwise` if the system does not tell.
-double last_cache(double otherwise) {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (bytes > 0) return static_cast<double>(bytes);
-#endif
-  return otherwise;
-}
-
 /// Latency and bandwidth between two ranks, or why they could not be measured.
 struct Link {
   double latency = 0;
@@ -102,7 +93,7 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   m.row_product_rate = measured.rates.row_product;
   m.loop_rate = measured.rates.loop > 0 ? measured.rates.loop : before.loop_rate;
   m.stream_rate = measured.rates.stream;
-  m.last_cache = last_cache(before.last_cache);
+  m.last_cache = measured.rates.last_cache > 0 ? measured.rates.last_cache : before.last_cache;
   measured.near = measure_link("");
   m.near_latency = measured.near.latency;
   m.near_bandwidth = measured.near.bandwidth;
@@ -178,7 +169,7 @@ int doctor(const CommandLine& line) {
                                             {"near_latency", m.latency_within()},
                                             {"near_bandwidth", m.bandwidth_within()},
                                             {"flop_rate", m.flop_rate},
-                                            {"row_product_rate", m.flop_rate / m.product_in_rows()},
+                                            {"row_product_rate", m.row_product_rate},
                                             {"loop_rate", m.flop_rate / m.flop_in_loop()},
                                             {"stream_rate", m.stream_rate},
                                             {"last_cache", m.last_cache},

@@ -1,5 +1,7 @@
 #include "tools/tdslc/setup/rates.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -12,6 +14,7 @@
 
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/kernels/product/contraction.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/op_builder.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/setup/measured_program.h"
@@ -24,12 +27,22 @@ namespace {
 constexpr const char* kLoops = R"(param steps: i64 = 200;
 var x = f64(iota(8192)) / 8192.0;
 for k in 0..steps {
-  x = (((((((((((x * 0.01 + 0.02) * x + 0.03) * x + 0.04) * x + 0.05) * x + 0.06) * x + 0.07) * x + 0.08) * x + 0.07) * x + 0.06) * x + 0.05) * x + 0.04) * x + 0.3;
+  x = (((((((((((x * 0.01 + 0.02) * x + 0.03) * x + 0.04) * x + 0.05) * x + 0.06) * x + 0.07) * x + 0.08) * x + 0.07)
+      * x + 0.06) * x + 0.05) * x + 0.04) * x + 0.3;
 }
 output c = sum(x);
 )";
-/// The line of the loop's statement.
+/// The line on which the loop's statement begins.
 constexpr int kLoopLine = 4;
+
+/// Bytes of a processor's last-level cache; 0 if the system does not tell.
+double last_cache() {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  return static_cast<double>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)));
+#else
+  return 0;
+#endif
+}
 
 double seconds_of(const std::function<void()>& f) {
   const auto begin = std::chrono::steady_clock::now();
@@ -75,15 +88,18 @@ double measure_product() {
   return 2.0 * n * n * n / best_of(5, [&] { kernel(args); });
 }
 
-/// The same in blocks of rows, as in nests over rows (runtime/kernels/rows.h): each block packs the other operand.
-double measure_row_product() {
+/// The same in blocks of rows, as in nests over rows (runtime/kernels/rows.h), without the seconds in which further
+/// blocks pack the other operand: plans add those (plan::seconds_to_pack).
+double measure_row_product(const plan::Machine& machine) {
   constexpr std::int64_t n = kEdge, block = 128;
   std::vector<double> a(n * n, 1.0), b(n * n, 2.0), c(n * n, 0.0);
   const double best = best_of(5, [&] {
     for (std::int64_t i = 0; i < n; i += block)
       rt::blas::gemm<double>(block, n, n, {a.data() + i * n, n, 1}, {b.data(), n, 1}, false, {c.data() + i * n, n, 1});
   });
-  return 2.0 * n * n * n / best;
+  const double flops = 2.0 * n * n * n;
+  const double packing = (n / block - 1) * plan::seconds_to_pack(8.0 * n * n, machine);
+  return flops / std::max(best - packing, flops / machine.flop_rate);
 }
 
 /// Bytes per second in a[i] = b[i] + s * c[i].
@@ -119,8 +135,13 @@ KernelRates measure_rates() {
   KernelRates rates;
   rt::blas::prepare();
   rates.product = measure_product();
-  rates.row_product = measure_row_product();
   rates.stream = measure_stream();
+  rates.last_cache = last_cache();
+  plan::Machine machine;
+  machine.flop_rate = rates.product;
+  machine.stream_rate = rates.stream;
+  if (rates.last_cache > 0) machine.last_cache = rates.last_cache;
+  rates.row_product = measure_row_product(machine);
   try {
     rates.loop = measure_loop();
   } catch (const ProgramErrors&) {

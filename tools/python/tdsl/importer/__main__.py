@@ -1,10 +1,13 @@
 """`python3 -m tdsl.importer`, which `tdslc import` runs."""
 import sys
 
+DEBIAN = "/usr/bin/python3"
+
 try:
     import numpy  # noqa: F401
 except ImportError:
-    print("tdslc import: Python has no NumPy: apt install python3-numpy, or name another interpreter in TDSL_PYTHON", file=sys.stderr)
+    repair = "apt install python3-numpy" if sys.executable == DEBIAN else f"{sys.executable} -m pip install numpy, or TDSL_PYTHON={DEBIAN} and apt install python3-numpy"
+    print(f"tdslc import: {sys.executable} has no NumPy: {repair}", file=sys.stderr)
     sys.exit(4)
 
 from .command import main  # noqa: E402
