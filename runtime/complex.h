@@ -33,7 +33,8 @@ struct Complex {
   friend constexpr Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
-  /// By a real number, both parts alone: no zero imaginary part is multiplied.
+  /// By a real number, both parts alone, in the runtime. Programs multiply by the complex number with imaginary part 0,
+  /// as the language says, which differs in the sign of zeros.
   friend constexpr Complex operator*(T a, Complex b) { return {a * b.re, a * b.im}; }
   friend constexpr Complex operator*(Complex a, T b) { return {a.re * b, a.im * b}; }
   friend constexpr Complex operator/(Complex a, T b) { return {a.re / b, a.im / b}; }

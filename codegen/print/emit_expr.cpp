@@ -44,15 +44,6 @@ std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
   return {value < 0 ? "-" : "", fmt::format("{}", value < 0 ? -value : value)};
 }
 
-/// A complex factor with imaginary part 0 as the real number, else `e`.
-Expr real_factor(const Expr& e) {
-  if (!ir::is_complex(e->type)) return e;
-  const ir::Scalar part = ir::part_type(e->type);
-  if (const auto* c = std::get_if<ir::Constant>(&e->op)) return ir::constant(part, c->value, e->range);
-  const auto* c = std::get_if<ir::Cast>(&e->op);
-  return c != nullptr && c->operand->type == part ? c->operand : e;
-}
-
 std::string cpp_float(Scalar s, double value) {
   if (ir::is_complex(s)) return fmt::format("{}({})", cpp_type(s), cpp_float(ir::part_type(s), value));
   const bool narrow = s == Scalar::kF32;
@@ -169,11 +160,8 @@ std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
   };
   const int after = inner == op.precedence ? inner + 1 : inner;
   if (b.op == BinaryOp::kAdd && whole(b.left) && !whole(b.right)) return infix({b.op, b.right, b.left}, outer);
-  const Expr real_left = b.op == BinaryOp::kMul ? real_factor(b.left) : b.left;
-  const bool scales = b.op == BinaryOp::kMul || b.op == BinaryOp::kDiv;
-  const Expr real_right = scales && real_left.id() == b.left.id() ? real_factor(b.right) : b.right;
-  const std::string left = whole(b.left) && !whole(b.right) ? subscript(b.left, inner) : text(real_left, inner);
-  const std::string right = whole(b.right) ? subscript(b.right, after) : text(real_right, after);
+  const std::string left = whole(b.left) && !whole(b.right) ? subscript(b.left, inner) : text(b.left, inner);
+  const std::string right = whole(b.right) ? subscript(b.right, after) : text(b.right, after);
   return parenthesised(fmt::format("{} {} {}", left, op.text, right), op.precedence < outer);
 }
 

@@ -114,6 +114,7 @@ const Table& soft() {
       {"conj", UnaryOp::kConj},
       {"arg", UnaryOp::kArg},
       {"polar", call_polar},
+      {"eig", call_eig},
       {"clip", call_clip},
       {"isfinite", call_isfinite},
       {"isclose", call_isclose},

@@ -125,15 +125,13 @@ std::string named_axis(const Reports& reports, const ast::Call& call) {
 
 namespace {
 
-/// Built-ins that need an order, and routines without complex versions.
+/// Built-ins that need an order.
 void require_real_operand(Lowerer& lowerer, const std::string& name, const Tensor& t) {
   static const std::set<std::string> ordered = {"clip",     "topk",     "sort",        "argsort", "median",
                                                 "quantile", "cummax",   "cummin",      "interp",  "histogram",
                                                 "bincount", "sprandom", "searchsorted"};
-  static const std::set<std::string> unsupported = {"det", "lu", "svd", "eigh"};
   if (!ir::is_complex(t.scalar()) || lowerer.declared.functions.contains(name)) return;
   if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);
-  if (unsupported.contains(name)) lowerer.reports.unsupported(t.range, "`" + name + "` of complex numbers is");
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ MatrixCall matrix_call(const GraphBuilder& graph, Reports& reports, Routine::Kin
     reports.fail(DiagnosticId::kRankMismatch, a.range,
                  call.callee.name + " takes a matrix, but this is " + graph.text(a));
   MatrixCall m;
-  m.scalar = ir::is_real(a.scalar()) ? a.scalar() : Scalar::kF64;
+  m.scalar = ir::is_float(a.scalar()) ? a.scalar() : Scalar::kF64;
   m.rows = a.shape[0];
   m.columns = a.shape[1];
   m.routine.kind = kind;
@@ -253,7 +253,7 @@ Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& ra
 
 namespace {
 
-/// cholesky, inv, det of a real matrix.
+/// cholesky, inv, det of a real matrix, inv and det also of a complex one.
 Tensor of_square(Lowerer& lowerer, const ast::Call& call, const Tensor& a, const SourceRange& range) {
   static const std::map<std::string, Routine::Kind> kinds = {
       {"cholesky", Routine::Kind::kCholesky}, {"inv", Routine::Kind::kInv}, {"det", Routine::Kind::kDet}};
@@ -269,11 +269,11 @@ Tensor of_square(Lowerer& lowerer, const ast::Call& call, const Tensor& a, const
 
 Tensor call_square(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor a = positional(lowerer, call, 1, 1, range)[0];
-  if (!ir::is_complex(a.scalar()) || a.rank() != 2) return of_square(lowerer, call, a, range);
-  lowerer.shapes.agree(a.shape[0], a.shape[1], range, "for " + call.callee.name + ", which takes a square matrix");
-  const bool factor = call.callee.name == "cholesky";
-  const Tensor result = of_square(lowerer, call, real_form(lowerer, a, true, factor), range);
-  return complex_form(lowerer, result, a.shape, true, factor);
+  if (!ir::is_complex(a.scalar()) || a.rank() != 2 || call.callee.name != "cholesky")
+    return of_square(lowerer, call, a, range);
+  lowerer.shapes.agree(a.shape[0], a.shape[1], range, "for cholesky, which takes a square matrix");
+  const Tensor result = of_square(lowerer, call, real_form(lowerer, a, true, true), range);
+  return complex_form(lowerer, result, a.shape, true, true);
 }
 
 std::vector<Tensor> call_lu(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -302,13 +302,24 @@ std::vector<Tensor> call_qr(Lowerer& lowerer, const ast::Call& call, const Sourc
           complex_form(lowerer, factors[1], {narrow, m.columns}, true)};
 }
 
+namespace {
+
+/// Singular values and eigenvalues, which routines give as complex numbers for a complex matrix.
+Tensor real_numbers(Lowerer& lowerer, const Tensor& values, const SourceRange& range) {
+  return ir::is_complex(values.scalar()) ? lowerer.algebra.apply_unary(ir::UnaryOp::kReal, values, range) : values;
+}
+
+}  // namespace
+
 std::vector<Tensor> call_svd(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor a = positional(lowerer, call, 1, 1, range)[0];
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kSvd, a, call);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
   const Dim k = shorter(lowerer.graph, m);
-  return lowerer.algebra.emit_routine(std::move(m.routine),
-                                      {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
+  std::vector<Tensor> factors = lowerer.algebra.emit_routine(
+      std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
+  factors[1] = real_numbers(lowerer, factors[1], range);
+  return factors;
 }
 
 std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -316,6 +327,19 @@ std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const Sou
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEigh, a, call);
   require_square(lowerer.shapes, m, call, range);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  std::vector<Tensor> spectrum = lowerer.algebra.emit_routine(
+      std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}}, range);
+  spectrum[0] = real_numbers(lowerer, spectrum[0], range);
+  return spectrum;
+}
+
+/// The result is complex for reals, too.
+std::vector<Tensor> call_eig(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEig, a, call);
+  require_square(lowerer.shapes, m, call, range);
+  m.scalar = ir::is_narrow(m.scalar) ? Scalar::kC64 : Scalar::kC128;
+  m.routine.operands = {lowerer.algebra.routine_operand(as_complex(a, m.scalar), m.scalar, call)};
   return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}},
                                       range);
 }

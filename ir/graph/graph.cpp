@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 9> kMonoidNames = {"sum", "prod",   "min",    "max", "any",
                                                           "all", "argmin", "argmax", "user"};
 constexpr std::array<std::string_view, 3> kRandomNames = {"uniform", "normal", "sparse_uniform"};
-constexpr std::array<std::string_view, 17> kRoutineNames = {
+constexpr std::array<std::string_view, 18> kRoutineNames = {
     "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk",  "solve",  "cholesky",
-    "lu",     "qr",      "svd",    "eigh",   "inv",  "det",     "lstsq", "foreign"};
+    "lu",     "qr",      "svd",    "eigh",   "eig",  "inv",     "det",   "lstsq",  "foreign"};
 static_assert(kMonoidNames.size() == static_cast<std::size_t>(Monoid::Kind::kUser) + 1);
 static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kForeign) + 1);
 

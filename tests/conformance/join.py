@@ -7,7 +7,7 @@ KEPT = set("""let var param input output import fn return monoid extern storage 
 inf nan by every out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
 sum prod min max mean any all count argmin argmax norm abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign
 mod isnan isinf sigmoid relu where transpose einsum zeros ones full eye iota random randn sprandom concat reshape diag trace tril triu
-roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh inv det lstsq grad std linalg""".split())
+roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh eig inv det lstsq grad std linalg""".split())
 
 
 def tokens(text):

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/check.h"
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
 #include "runtime/io/shown_word.h"

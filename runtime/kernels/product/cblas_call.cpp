@@ -36,6 +36,10 @@ void cblas_zgemv(CblasOrder, CblasTranspose, int, int, const void*, const void*,
                  void*, int);
 void cblas_cgemv(CblasOrder, CblasTranspose, int, int, const void*, const void*, int, const void*, int, const void*,
                  void*, int);
+void cblas_ztrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, const void*, const void*, int,
+                 void*, int);
+void cblas_ctrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, const void*, const void*, int,
+                 void*, int);
 // The runtime manages threads; which of these functions exists depends on the library.
 [[gnu::weak]] void openblas_set_num_threads(int);
 [[gnu::weak]] void MKL_Set_Num_Threads(int);
@@ -98,7 +102,7 @@ struct Cblas<float> {
 };
 
 /// Complex numbers are passed by address.
-template <class T, auto Gemm, auto Gemv>
+template <class T, auto Gemm, auto Gemv, auto Trsm>
 struct CblasComplex {
   static void gemm(CblasOrder order, CblasTranspose ta, CblasTranspose tb, int m, int n, int k, T alpha, const T* a,
                    int lda, const T* b, int ldb, T beta, T* c, int ldc) {
@@ -108,11 +112,15 @@ struct CblasComplex {
                    int inc_x, T beta, T* y, int inc_y) {
     Gemv(order, ta, m, n, &alpha, a, lda, x, inc_x, &beta, y, inc_y);
   }
+  static void trsm(CblasOrder order, CblasSide side, CblasUplo uplo, CblasTranspose ta, CblasDiag diag, int m, int n,
+                   T alpha, const T* a, int lda, T* b, int ldb) {
+    Trsm(order, side, uplo, ta, diag, m, n, &alpha, a, lda, b, ldb);
+  }
 };
 template <>
-struct Cblas<Complex<double>> : CblasComplex<Complex<double>, cblas_zgemm, cblas_zgemv> {};
+struct Cblas<Complex<double>> : CblasComplex<Complex<double>, cblas_zgemm, cblas_zgemv, cblas_ztrsm> {};
 template <>
-struct Cblas<Complex<float>> : CblasComplex<Complex<float>, cblas_cgemm, cblas_cgemv> {};
+struct Cblas<Complex<float>> : CblasComplex<Complex<float>, cblas_cgemm, cblas_cgemv, cblas_ctrsm> {};
 
 template <class T>
 void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
@@ -212,7 +220,8 @@ template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<do
   template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);       \
   template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool, \
                               const TiledMatrix<T>&);                                                              \
-  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);
+  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                              \
+  template void trsm(Triangle, bool, Index, Index, Matrix<const T>, Matrix<T>);
 TDSL_COMPLEX(Complex<float>)
 TDSL_COMPLEX(Complex<double>)
 #undef TDSL_COMPLEX

@@ -17,7 +17,7 @@ syntax match tdslBuiltin "\v<(zeros|ones|full|eye|iota|random|randn|sprandom|con
 syntax match tdslBuiltin "\v<(linspace|zeros_like|ones_like|full_like|stack|tile|repeat|flatten|take|kron|diff|variance|std|median|quantile)>\ze\s*\("
 syntax match tdslBuiltin "\v<(cumprod|cummax|cummin|searchsorted|interp|histogram|bincount|randint|permutation)>\ze\s*\("
 syntax match tdslBuiltin "\v<(cumsum|sort|argsort|topk|size|nnz|dense|sparse|transpose|einsum|where|grad)>\ze\s*\("
-syntax match tdslBuiltin "\v<(solve|cholesky|lu|qr|svd|eigh|inv|det|lstsq|norm)>\ze\s*\("
+syntax match tdslBuiltin "\v<(solve|cholesky|lu|qr|svd|eigh|eig|inv|det|lstsq|norm)>\ze\s*\("
 syntax match tdslReduction "\v<(sum|prod|min|max|mean|any|all|count|argmin|argmax)>\ze\s*[\(\[]"
 syntax match tdslReduction "\v<(min|max)>\ze\="
 
