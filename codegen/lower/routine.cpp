@@ -43,6 +43,7 @@ class RoutineLowering {
         return;
       case RoutineKind::kSvd:
       case RoutineKind::kEigh:
+      case RoutineKind::kEig:
       case RoutineKind::kInv:
       case RoutineKind::kDet:
       case RoutineKind::kLstsq: return warn("it is not distributed");

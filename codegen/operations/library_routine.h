@@ -23,6 +23,7 @@ namespace tdsl::codegen {
     case Kind::kQr: return Routine::kQr;
     case Kind::kSvd: return Routine::kSvd;
     case Kind::kEigh: return Routine::kEigh;
+    case Kind::kEig: return Routine::kEig;
     case Kind::kInv: return Routine::kInv;
     case Kind::kDet: return Routine::kDet;
     case Kind::kLstsq: return Routine::kLstsq;

@@ -45,6 +45,7 @@ std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
 }
 
 std::string cpp_float(Scalar s, double value) {
+  if (ir::is_complex(s)) return fmt::format("{}({})", cpp_type(s), cpp_float(ir::part_type(s), value));
   const bool narrow = s == Scalar::kF32;
   const std::string_view type = cpp_type(s);
   if (std::isnan(value)) return fmt::format("std::numeric_limits<{}>::quiet_NaN()", type);
@@ -71,7 +72,7 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
           return std::string("std::numeric_limits<Index>::max()");
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
-      [&](double d) { return cpp_float(s, d); });
+      [&](double d) { return cpp_float(s, d); }, [&](rt::Complex<double> z) { return cpp_float(s, z.re); });
 }
 
 std::string next_text(const std::string& i, std::int64_t step) {
@@ -123,7 +124,10 @@ std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
   if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
   const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
-  const bool library = ir::is_library_function(u.op);
+  // Of complex functions, the vector library has exp, abs and arg.
+  const bool complex = ir::is_complex(u.operand->type);
+  const bool in_vectors = !complex || u.op == ir::UnaryOp::kExp || u.op == ir::UnaryOp::kArg;
+  const bool library = (ir::is_library_function(u.op) && in_vectors) || (complex && u.op == ir::UnaryOp::kAbs);
   calls_library_ = calls_library_ || library;
   return fmt::format("{}::{}({})", library && both_branches_ ? "math" : "scalar", function, text(u.operand));
 }
@@ -198,7 +202,8 @@ std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view 
 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
-  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || ir::is_boundary(b.op))
+  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || b.op == BinaryOp::kComplex ||
+      ir::is_boundary(b.op))
     return call(ir::name_of(b.op), b.left, b.right);
   if (ir::is_library_function(b.op)) {
     calls_library_ = true;
@@ -219,7 +224,8 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   // those of the product.
   if (element_ != nullptr && is_two(b.right)) return square(b.left, outer);
   std::string exponent = text(b.right);
-  if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
+  if (!ir::is_float(b.right->type) && ir::is_real(node.type))
+    exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
   return fmt::format("scalar::power({}, {})", text(b.left), exponent);
 }
 

@@ -12,6 +12,18 @@ namespace tdsl::frontend {
 
 namespace {
 
+/// The operator as programs write it.
+std::string_view spelling(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kLt: return "<";
+    case BinaryOp::kLe: return "<=";
+    case BinaryOp::kGt: return ">";
+    case BinaryOp::kGe: return ">=";
+    case BinaryOp::kRem: return "%";
+    default: return ir::name_of(op);
+  }
+}
+
 /// True if the function converts integers to float.
 bool needs_float(UnaryOp op) {
   static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,   UnaryOp::kAbs,  UnaryOp::kFloor, UnaryOp::kCeil,
@@ -112,6 +124,8 @@ Tensor Algebra::elementwise(const std::vector<Tensor>& args, Weak weak, const So
 
 Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
   Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  if (!ir::result_type(op, common.type, common.type))
+    require_ordered(reports_, "`" + std::string(spelling(op)) + "`", common.type, range);
   values_.require_fits(a, common.type, a.range);
   values_.require_fits(b, common.type, b.range);
   if (ir::is_comparison(op)) {
@@ -182,6 +196,9 @@ Tensor Algebra::choice(const Tensor& c, const Tensor& a, const Tensor& b, const 
 }
 
 Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& range) {
+  if (ir::is_part(op) && !ir::is_complex(t.scalar())) return real_part(op, t, range);
+  if (!ir::result_type(op, t.scalar()))
+    require_ordered(reports_, "`" + std::string(ir::name_of(op)) + "`", t.scalar(), range);
   Scalar type = t.scalar() == Scalar::kBool ? Scalar::kI64 : t.scalar();
   Weak weak = t.weak;
   if (needs_float(op) && !ir::is_float(type)) {
@@ -189,6 +206,7 @@ Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& rang
     if (weak == Weak::kInteger) weak = Weak::kFloat;
   }
   if (needs_float(op) && weak == Weak::kAny) weak = Weak::kFloat;
+  if (weak == Weak::kComplex && !ir::is_complex(ir::result_type(op, type).value_or(type))) weak = Weak::kFloat;
   const bool test = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
   return elementwise({t}, test ? Weak::kNo : weak, range,
                      [&](const std::vector<Expr>& e) { return ir::unary(op, converted(e[0], type), range); });
@@ -204,6 +222,7 @@ Tensor Algebra::swapped(const Tensor& t) {
 
 Tensor Algebra::float_function(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
   Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  require_ordered(reports_, "`" + std::string(ir::name_of(op)) + "`", common.type, range);
   if (!ir::is_float(common.type)) {
     common.type = Scalar::kF64;
     if (common.weak == Weak::kInteger) common.weak = Weak::kFloat;

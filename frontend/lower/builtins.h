@@ -40,6 +40,7 @@ void add_builtins(std::vector<std::string>& names) {
 
 Single call_where, call_nnz, call_dense, call_sparse, call_clip, call_isfinite, call_isclose;
 Single call_stack, call_tile, call_repeat, call_flatten, call_take, call_kron, call_diff;
+Single call_complex, call_polar;
 Single call_variance, call_quantile;
 Single call_searchsorted, call_interp, call_histogram, call_bincount;
 Single call_linspace, call_like, call_zeros, call_full, call_eye, call_iota, call_random, call_randint,
@@ -48,7 +49,7 @@ Single call_transpose, call_size, call_outer, call_diag, call_trace, call_triang
     call_reshape, call_pad;
 Single call_einsum;
 Single call_cumsum, call_sort, call_solve, call_square;
-Several call_topk, call_lu, call_qr, call_svd, call_eigh;
+Several call_topk, call_lu, call_qr, call_svd, call_eigh, call_eig;
 Single call_grad;
 Several call_gradient;
 

@@ -225,6 +225,8 @@ Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, c
     reports.fail(DiagnosticId::kTypeMismatch, op.range,
                  "bools cannot be combined by this operator; use any, all, && or ||");
   }
+  if (op.kind == ast::AssignKind::kMin || op.kind == ast::AssignKind::kMax)
+    require_ordered(reports, op.kind == ast::AssignKind::kMin ? "`min=`" : "`max=`", type, op.range);
   const Expr e = values.scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;

@@ -160,6 +160,9 @@ Tensor Algebra::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
                                        "the operand of `" + op.user.name + "`");
     spec.monoid = op.user;
   } else {
+    if (is_arg(op.kind) || op.kind == Reducer::kMin || op.kind == Reducer::kMax)
+      require_ordered(reports_, "`" + std::string(ir::name_of(monoid_of(op.kind).kind)) + "`", body.scalar(),
+                      spec.range);
     spec.body = reduced_body(op.kind, body);
     spec.monoid = monoid_of(op.kind);
   }
@@ -285,7 +288,7 @@ Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, con
   if (op.kind == Reducer::kNorm) {
     Tensor value = body;
     if (!ir::is_float(value.scalar())) value.body = converted(value.body, Scalar::kF64);
-    value.body = mul(value.body, value.body);
+    value.body = squared_abs(value.body, range);
     result = lowerer.algebra.reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
     result = lowerer.algebra.apply_unary(ir::UnaryOp::kSqrt, result, range);
   } else {

@@ -180,7 +180,7 @@ MatrixCall matrix_call(const GraphBuilder& graph, Reports& reports, Routine::Kin
     reports.fail(DiagnosticId::kRankMismatch, a.range,
                  call.callee.name + " takes a matrix, but this is " + graph.text(a));
   MatrixCall m;
-  m.scalar = ir::is_real(a.scalar()) ? a.scalar() : Scalar::kF64;
+  m.scalar = ir::is_float(a.scalar()) ? a.scalar() : Scalar::kF64;
   m.rows = a.shape[0];
   m.columns = a.shape[1];
   m.routine.kind = kind;
@@ -202,12 +202,13 @@ Dim shorter(GraphBuilder& graph, const MatrixCall& m) {
 
 }  // namespace
 
-Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
-  const Tensor& b = args[1];
+namespace {
+
+/// solve and lstsq of a real matrix `a`.
+Tensor solved(Lowerer& lowerer, const ast::Call& call, const Tensor& a, const Tensor& b, const SourceRange& range) {
   const bool least_squares = call.callee.name == "lstsq";
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports,
-                             least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, args[0], call);
+                             least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, a, call);
   if (b.rank() != 1 && b.rank() != 2) {
     lowerer.reports.fail(
         DiagnosticId::kRankMismatch, b.range,
@@ -215,26 +216,64 @@ Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& ra
   }
   if (!least_squares) require_square(lowerer.shapes, m, call, range);
   lowerer.shapes.agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
-  const Common common = common_type(args[0].scalar(), args[0].weak, b.scalar(), b.weak);
+  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
   m.scalar = ir::is_real(common.type) ? common.type : Scalar::kF64;
-  m.routine.operands = {lowerer.algebra.routine_operand(args[0], m.scalar, call),
+  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call),
                         lowerer.algebra.routine_operand(b, m.scalar, call)};
   std::vector<Dim> shape = b.shape;
   shape[0] = m.columns;
   return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
 }
 
-/// cholesky, inv, det.
-Tensor call_square(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+Tensor as_complex(const Tensor& t, Scalar type) {
+  Tensor result = t;
+  result.body = converted(t.body, type);
+  result.weak = Weak::kNo;
+  return result;
+}
+
+}  // namespace
+
+Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
+  const Tensor &a = args[0], &b = args[1];
+  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  // Without the right ranks only the error matters.
+  if (!ir::is_complex(common.type) || a.rank() != 2 || b.rank() < 1 || b.rank() > 2)
+    return solved(lowerer, call, a, b, range);
+  if (call.callee.name == "solve")
+    lowerer.shapes.agree(a.shape[0], a.shape[1], range, "for solve, which takes a square matrix");
+  lowerer.shapes.agree(a.shape[0], b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
+  const Tensor x = solved(lowerer, call, real_form(lowerer, as_complex(a, common.type), true),
+                          real_form(lowerer, as_complex(b, common.type), false), range);
+  std::vector<Dim> shape = b.shape;
+  shape[0] = a.shape[1];
+  return complex_form(lowerer, x, shape, false);
+}
+
+namespace {
+
+/// cholesky, inv, det of a real matrix, inv and det also of a complex one.
+Tensor of_square(Lowerer& lowerer, const ast::Call& call, const Tensor& a, const SourceRange& range) {
   static const std::map<std::string, Routine::Kind> kinds = {
       {"cholesky", Routine::Kind::kCholesky}, {"inv", Routine::Kind::kInv}, {"det", Routine::Kind::kDet}};
-  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, kinds.at(call.callee.name), a, call);
   require_square(lowerer.shapes, m, call, range);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
   std::vector<Dim> shape;
   if (m.routine.kind != Routine::Kind::kDet) shape = {m.rows, m.columns};
   return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
+}
+
+}  // namespace
+
+Tensor call_square(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  if (!ir::is_complex(a.scalar()) || a.rank() != 2 || call.callee.name != "cholesky")
+    return of_square(lowerer, call, a, range);
+  lowerer.shapes.agree(a.shape[0], a.shape[1], range, "for cholesky, which takes a square matrix");
+  const Tensor result = of_square(lowerer, call, real_form(lowerer, a, true, true), range);
+  return complex_form(lowerer, result, a.shape, true, true);
 }
 
 std::vector<Tensor> call_lu(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -248,20 +287,39 @@ std::vector<Tensor> call_lu(Lowerer& lowerer, const ast::Call& call, const Sourc
 
 std::vector<Tensor> call_qr(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor a = positional(lowerer, call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kQr, a, call);
-  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  const bool complex = ir::is_complex(a.scalar()) && a.rank() == 2;
+  const Tensor form = complex ? real_form(lowerer, a, true) : a;
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kQr, form, call);
+  m.routine.operands = {lowerer.algebra.routine_operand(form, m.scalar, call)};
   const Dim k = shorter(lowerer.graph, m);
-  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}},
-                                      range);
+  const std::vector<Tensor> factors =
+      lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}}, range);
+  if (!complex) return factors;
+  m.rows = a.shape[0];
+  m.columns = a.shape[1];
+  const Dim narrow = shorter(lowerer.graph, m);
+  return {complex_form(lowerer, factors[0], {m.rows, narrow}, true),
+          complex_form(lowerer, factors[1], {narrow, m.columns}, true)};
 }
+
+namespace {
+
+/// Singular values and eigenvalues, which routines give as complex numbers for a complex matrix.
+Tensor real_numbers(Lowerer& lowerer, const Tensor& values, const SourceRange& range) {
+  return ir::is_complex(values.scalar()) ? lowerer.algebra.apply_unary(ir::UnaryOp::kReal, values, range) : values;
+}
+
+}  // namespace
 
 std::vector<Tensor> call_svd(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor a = positional(lowerer, call, 1, 1, range)[0];
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kSvd, a, call);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
   const Dim k = shorter(lowerer.graph, m);
-  return lowerer.algebra.emit_routine(std::move(m.routine),
-                                      {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
+  std::vector<Tensor> factors = lowerer.algebra.emit_routine(
+      std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
+  factors[1] = real_numbers(lowerer, factors[1], range);
+  return factors;
 }
 
 std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -269,6 +327,19 @@ std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const Sou
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEigh, a, call);
   require_square(lowerer.shapes, m, call, range);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  std::vector<Tensor> spectrum = lowerer.algebra.emit_routine(
+      std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}}, range);
+  spectrum[0] = real_numbers(lowerer, spectrum[0], range);
+  return spectrum;
+}
+
+/// The result is complex for reals, too.
+std::vector<Tensor> call_eig(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEig, a, call);
+  require_square(lowerer.shapes, m, call, range);
+  m.scalar = ir::is_narrow(m.scalar) ? Scalar::kC64 : Scalar::kC128;
+  m.routine.operands = {lowerer.algebra.routine_operand(as_complex(a, m.scalar), m.scalar, call)};
   return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}},
                                       range);
 }

@@ -25,6 +25,7 @@ enum class Weak : std::uint8_t {
   kNo,
   kInteger,  ///< `2 * 3`: any numeric type, i64 by default
   kFloat,    ///< `1.0`: any float type, f64 by default
+  kComplex,  ///< `2i`: any complex type, c128 by default
   kAny,      ///< `zeros(n)`: any type, f64 by default; values 0 and 1 and expressions of them
 };
 

@@ -56,10 +56,12 @@ struct IntegerLiteral {
   std::string text;
 };
 
-/// `1.0`, `2.5e-3`, `inf`, `nan`. f64, or f32 next to f32. `text` is the spelling (for exact conversion to f32).
+/// `1.0`, `2.5e-3`, `inf`, `nan`, and `2i` (`value` times the imaginary unit). f64, or f32 next to f32. `text` is the
+/// spelling (for exact conversion to f32).
 struct FloatLiteral {
   double value = 0;
   std::string text;
+  bool imaginary = false;
 };
 
 /// `true`, `false`.

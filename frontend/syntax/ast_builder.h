@@ -69,7 +69,7 @@ class AstBuilder {
   ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
   ast::ExprPtr array(std::vector<ast::ExprPtr> elements, const SourceRange& range);
   /// The named element type, f64 for a type parameter; reports types that are not supported.
-  ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
+  ir::Scalar scalar_type(const std::string& name);
   ast::TypeParameter type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound);
   /// The list of a function: distinct names that are not types.
   std::vector<ast::TypeParameter> type_parameters(std::vector<ast::TypeParameter> list);

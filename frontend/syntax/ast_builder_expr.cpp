@@ -73,7 +73,8 @@ ast::ExprPtr AstBuilder::floating(std::string text, const SourceRange& range) {
   if (status == std::errc::result_out_of_range) {
     value = std::strtod(digits.c_str(), nullptr);  // underflow; the lexer reported overflow
   }
-  return make(ast::FloatLiteral{value, std::move(text)}, range);
+  const bool imaginary = text.back() == 'i';
+  return make(ast::FloatLiteral{value, std::move(text), imaginary}, range);
 }
 
 ast::ExprPtr AstBuilder::boolean(bool value, const SourceRange& range) { return make(ast::BoolLiteral{value}, range); }
@@ -135,22 +136,17 @@ ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceR
 namespace {
 
 /// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
-std::string type_parameter_named(const std::string& word) {
-  const bool is_complex = word == "c64" || word == "c128";
-  return is_complex || rt::element_type_named(word) ? "" : word;
-}
+std::string type_parameter_named(const std::string& word) { return rt::element_type_named(word) ? "" : word; }
 
 }  // namespace
 
-ir::Scalar AstBuilder::scalar_type(const std::string& name, const SourceRange& range) {
-  const auto type = rt::element_type_named(name);
-  const bool is_complex = name == "c64" || name == "c128";
-  if (is_complex) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
-  return type.value_or(ir::Scalar::kF64);
+ir::Scalar AstBuilder::scalar_type(const std::string& name) {
+  return rt::element_type_named(name).value_or(ir::Scalar::kF64);
 }
 
 ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range) {
-  const ir::Scalar scalar = scalar_type(type, range);
+  const ir::Scalar scalar = scalar_type(type);
+  if (arguments.size() == 2 && ir::is_complex(scalar)) return call({type, range}, std::move(arguments), range);
   if (arguments.size() != 1 || arguments.front().name) {
     sink_.error(DiagnosticId::kNotCallable, range, "a cast takes exactly one value: `" + type + "(x)`");
     return placeholder(range);
@@ -315,7 +311,7 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
-  return {scalar_type(scalar, range), type_parameter_named(scalar), sparse, std::move(dimensions), range};
+  return {scalar_type(scalar), type_parameter_named(scalar), sparse, std::move(dimensions), range};
 }
 
 }  // namespace tdsl::frontend

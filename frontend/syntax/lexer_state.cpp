@@ -31,7 +31,7 @@ const std::map<std::string, int, std::less<>>& keywords() {
         {"where", Kind::TOK_WHERE},   {"sparse", Kind::TOK_SPARSE},   {"true", Kind::TOK_TRUE},
         {"false", Kind::TOK_FALSE},   {"inf", Kind::TOK_INF},         {"nan", Kind::TOK_NAN},
         {"by", Kind::TOK_BY},         {"out", Kind::TOK_OUT},         {"kernel", Kind::TOK_KERNEL},
-        {"every", Kind::TOK_EVERY},   {"c64", Kind::TOK_TYPE},        {"c128", Kind::TOK_TYPE},
+        {"every", Kind::TOK_EVERY},
     };
     for (const rt::ElementInfo& info : rt::kElementTypes) words.emplace(info.name, Kind::TOK_TYPE);
     return words;
@@ -86,6 +86,13 @@ std::string without_underscores(std::string_view text) {
   std::string result(text);
   std::erase(result, '_');
   return result;
+}
+
+bool is_number(std::string_view text) {
+  const std::string digits = without_underscores(text);
+  double value = 0;
+  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return end == digits.data() + digits.size();
 }
 
 }  // namespace
@@ -206,6 +213,8 @@ void LexerState::bad_number(std::string_view match) {
     message += ": the exponent has no digits";
   } else if (match.back() == '_') {
     message += ": `_` stands between digits";
+  } else if (match.back() == 'j' && is_number(match.substr(0, match.size() - 1))) {
+    message += ": the imaginary unit is `i`; write `" + std::string(match.substr(0, match.size() - 1)) + "i`";
   } else if (digits != std::string_view::npos && match[digits] != '.') {
     message += "; a product needs `*`";
   }

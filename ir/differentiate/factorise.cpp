@@ -33,13 +33,23 @@ class FactorisationAdjoint : RoutineAdjointWriter {
   [[nodiscard]] static Expr diagonal() { return binary(BinaryOp::kEq, label(0), label(1)); }
   [[nodiscard]] static Expr difference(const Expr& a, const Expr& b) { return sum_of(a, negation_of(b)); }
 
-  /// The product of matrices X and Y, each optionally transposed.
+  [[nodiscard]] bool is_complex_matrix() const { return is_complex(type_of(operand()).scalar); }
+  /// Vectors of complex matrices have a phase that depends on the matrix, too.
+  void require_values_alone(bool vectors) const {
+    if (is_complex_matrix() && vectors)
+      throw NotDifferentiable{node_.range,
+                              "the vectors of `" + std::string(name_of(routine_.kind)) +
+                                  "` of a complex matrix cannot be differentiated",
+                              {}};
+  }
+
+  /// The product of matrices X and Y, each optionally its conjugate transpose.
   ValueId times(ValueId x, bool x_turned, ValueId y, bool y_turned) {
     const Type& a = type_of(x);
     const Type& b = type_of(y);
     const Type type = matrix_type(a.shape[x_turned ? 1 : 0], b.shape[y_turned ? 0 : 1]);
-    const Expr left = x_turned ? at(x, 2, 0) : at(x, 0, 2);
-    const Expr right = y_turned ? at(y, 1, 2) : at(y, 2, 1);
+    const Expr left = x_turned ? conjugated(at(x, 2, 0)) : at(x, 0, 2);
+    const Expr right = y_turned ? conjugated(at(y, 1, 2)) : at(y, 2, 1);
     return product(type, a.shape[x_turned ? 0 : 1], product_of(left, right));
   }
 
@@ -59,6 +69,8 @@ class FactorisationAdjoint : RoutineAdjointWriter {
   }
 
   void lu() {
+    if (is_complex_matrix())
+      throw NotDifferentiable{node_.range, "`lu` of a complex matrix cannot be differentiated", {}};
     require(Check::Relation::kEqual, "lu of a matrix that is not square");
     const ValueId a = operand();
     const ValueId rows = node_.results[0];
@@ -105,6 +117,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     const ValueId a = operand();
     const ValueId w = node_.results[0];
     const ValueId v = node_.results[1];
+    require_values_alone(adjoints_.has(v));
     const Type type = type_of(v);
     Expr inner = select(diagonal(), at(adjoints_.tensor(w), {label(0)}), zero());
     if (adjoints_.has(v)) {
@@ -113,7 +126,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
       inner = select(diagonal(), at(adjoints_.tensor(w), {label(0)}), quotient_of(at(turned, 0, 1), gap));
     }
     const ValueId x = times(times(v, false, tensor(type, inner), false), false, v, true);
-    contribute(a, lower_half(sum_of(at(x, 0, 1), at(x, 1, 0))));
+    contribute(a, lower_half(sum_of(at(x, 0, 1), conjugated(at(x, 1, 0)))));
   }
 
   /// X' Y - Y' X divided by the gaps of the squares of s, where X has orthonormal columns: the rotation of singular
@@ -129,6 +142,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     const ValueId u = node_.results[0];
     const ValueId s = node_.results[1];
     const ValueId vt = node_.results[2];
+    require_values_alone(adjoints_.has(u) || adjoints_.has(vt));
     const Extent k = type_of(s).shape[0];
     const Type square = matrix_type(k, k);
     Expr inner = select(diagonal(), at(adjoints_.tensor(s), {label(0)}), zero());

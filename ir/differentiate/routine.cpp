@@ -31,6 +31,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
       case Kind::kForeign:
         throw NotDifferentiable{node_.range, "the kernel `" + routine_.foreign->name + "` of " +
                                                  routine_.foreign->header + " cannot be differentiated"};
+      case Kind::kEig: throw NotDifferentiable{node_.range, "`eig` cannot be differentiated", {}};
       case Kind::kQr:
       case Kind::kSvd:
       case Kind::kEigh:
@@ -75,13 +76,13 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId products = routine(Routine::Kind::kCumprod, {others}, type, routine_.axis);
     const auto later_sums = [&](std::int64_t count) {
       const Expr counts_here = binary(BinaryOp::kEq, at(zeros, mirrored(type)), constant_i64(count));
-      const Expr term = product_of(at(given, mirrored(type)), at(products, mirrored(type)));
+      const Expr term = product_of(at(given, mirrored(type)), conjugated(at(products, mirrored(type))));
       const ValueId terms = tensor(type, select(counts_here, term, zero));
       return at(routine(Routine::Kind::kCumsum, {terms}, type, routine_.axis), mirrored(type));
     };
     const Expr is_first = binary(BinaryOp::kEq, at(zeros, plain_subscripts(type.rank())), constant_i64(1));
     const Expr of_zero = select(is_first, later_sums(1), zero);
-    contribute(operand, select(is_zero, of_zero, quotient_of(later_sums(0), x)));
+    contribute(operand, select(is_zero, of_zero, quotient_of(later_sums(0), conjugated(x))));
   }
 
   /// Each derivative goes to the latest element that equals the result.
@@ -153,8 +154,8 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId given = adjoints_.tensor(y);
     const Type type = type_of(a);
     const Extent& n = type.shape[0];
-    const ValueId left = product(type, n, product_of(at(y, {label(2), label(0)}), at(given, {label(2), label(1)})));
-    const ValueId both = product(type, n, product_of(at(left, {label(0), label(2)}), at(y, {label(1), label(2)})));
+    const ValueId left = product(type, n, product_of(conjugated(at(y, {label(2), label(0)})), at(given, {label(2), label(1)})));
+    const ValueId both = product(type, n, product_of(at(left, {label(0), label(2)}), conjugated(at(y, {label(1), label(2)}))));
     contribute(a, negation_of(at(both, {label(0), label(1)})));
   }
 
@@ -162,10 +163,10 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId a = routine_.operands[0];
     const ValueId d = node_.results[0];
     const Type type = type_of(d);
-    const Expr scale = product_of(at(adjoints_.tensor(d), {}), at(d, {}));
+    const Expr scale = product_of(at(adjoints_.tensor(d), {}), conjugated(at(d, {})));
     const ValueId factor = tensor(type, scale);
     const ValueId y = routine(Routine::Kind::kInv, {a}, type_of(a));
-    contribute(a, product_of(at(factor, {}), at(y, {label(1), label(0)})));
+    contribute(a, product_of(at(factor, {}), conjugated(at(y, {label(1), label(0)}))));
   }
 
   void lower_factor() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/eval/complex_bounds.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 namespace scalar = rt::scalar;
 
-int digits_of(Scalar s) { return s == Scalar::kF32 ? 24 : 53; }
-double epsilon_of(Scalar s) { return s == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>; }
+int digits_of(Scalar s) { return is_narrow(s) ? 24 : 53; }
+double epsilon_of(Scalar s) { return is_narrow(s) ? kEpsilon<float> : kEpsilon<double>; }
 
 template <class T>
 std::int64_t combine_whole(Monoid::Kind kind, std::int64_t a, std::int64_t b) {
@@ -39,7 +40,10 @@ Whole combine_bools(Whole a, Whole b, bool deciding) {
 }  // namespace
 
 void RealAccumulator::add(Real term) {
-  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) term.value += 0.0;
+  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) {
+    term.value += 0.0;
+    term.imag += 0.0;
+  }
   meet(term);
 }
 
@@ -80,9 +84,10 @@ Real RealAccumulator::result() const {
     }
     case Monoid::Kind::kProd: {
       const bool exact = value_.bound == 0 && grain_ >= 0 && magnitude(value_) <= std::ldexp(1.0, digits_of(type_));
+      const double ulps = is_complex(type_) ? kProductUlps * n : n;
       return with(exact ? 0
-                        : detail::known(value_.bound +
-                                        detail::rounding(magnitude(value_), n * epsilon_of(type_), !special_terms_)));
+                        : detail::known(value_.bound + detail::rounding(magnitude(value_), ulps * epsilon_of(type_),
+                                                                        !special_terms_)));
     }
     // A different combination tree has different intermediate roundings, of the same size.
     case Monoid::Kind::kUser: return with(2 * value_.bound);
@@ -90,10 +95,10 @@ Real RealAccumulator::result() const {
   }
 }
 
-double reordering(Scalar type, double old, double now) {
+double reordering(Scalar type, Real old, Real now) {
   RealAccumulator sum(Monoid::Kind::kSum, type, nullptr);
-  sum.add({old, 0});
-  sum.add({now - old, 0});
+  sum.add({old.value, 0, old.imag});
+  sum.add({now.value - old.value, 0, now.imag - old.imag});
   return sum.result().bound;
 }
 

@@ -40,7 +40,7 @@ class RealAccumulator {
 };
 
 /// Error bound for `old + term`, rounded to `now`, as part of a longer sum whose terms are added in any order.
-[[nodiscard]] double reordering(Scalar type, double old, double now);
+[[nodiscard]] double reordering(Scalar type, Real old, Real now);
 
 class WholeAccumulator {
  public:

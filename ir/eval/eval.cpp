@@ -160,6 +160,7 @@ class Interpreter {
       all.bounds.insert(all.bounds.end(), bounds.begin(), bounds.end());
     }
     all.floats.insert(all.floats.end(), record.floats.begin(), record.floats.end());
+    all.imaginary.insert(all.imaginary.end(), record.imaginary.begin(), record.imaginary.end());
     all.integers.insert(all.integers.end(), record.integers.begin(), record.integers.end());
     ++all.shape[0];
   }
@@ -188,13 +189,14 @@ class Interpreter {
 
   void compute(const Node& n, const Compute& c) {
     const auto added_to = accumulations_.find(n.results[0]);
-    const auto old = added_to == accumulations_.end() ? std::nullopt
-                                                      : std::optional(environment_.get(added_to->second).floats.at(0));
+    const auto old = added_to == accumulations_.end()
+                         ? std::nullopt
+                         : std::optional(real_element(environment_.get(added_to->second), 0));
     std::vector<ArrayRef> arrays = evaluate_compute(environment_, n, c, c.base && dies(n, *c.base));
     if (old) {
       Array& now = *arrays[0];
       const double bound = now.bounds.empty() ? 0 : now.bounds[0];
-      set_bound(now, 0, std::max(bound, bound + reordering(now.type, *old, now.floats[0])));
+      set_bound(now, 0, std::max(bound, bound + reordering(now.type, *old, real_element(now, 0))));
     }
     define(n, std::move(arrays));
   }
@@ -281,6 +283,7 @@ class Interpreter {
     if (type.has_sparse()) {
       // Sparse tensors never contain -0.
       for (double& x : array->floats) x += 0.0;
+      for (double& x : array->imaginary) x += 0.0;
     }
     return inputs_.emplace(i.name, array).first->second;
   }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ir/eval/linear.h"
+#include "ir/eval/perturbation.h"
 #include "ir/eval/routine.h"
 #include "ir/graph/check.h"
 
@@ -17,9 +18,6 @@
 namespace tdsl::ir::eval {
 
 namespace {
-
-/// Backward errors are at most this many rounding units times the larger dimension, relative to |A|.
-constexpr double kUnits = 32;
 
 /// A matrix operand: its elements, their error bounds, and the rounding unit of its type.
 struct Operand {
@@ -67,9 +65,6 @@ void put(Array& result, const Matrix& m, double bound) {
   for (std::size_t k = 0; k < m.elements.size(); ++k)
     put(result, k, m.elements[k], bound + unit * std::fabs(m.elements[k]));
 }
-
-/// `bound` amplified by q = e |A^-1|; open if first-order theory does not hold.
-double amplified(double bound, double q) { return q < 0.25 ? bound / (1 - 2 * q) : kOpen; }
 
 /// e of the note for elimination with partial pivoting.
 double elimination_error(const Operand& a, const LuFactors& f) {
@@ -205,23 +200,11 @@ double sign_of_column(const Matrix& m, std::int64_t j, double epsilon, double sp
   return sign == 0 ? 1 : sign;
 }
 
-/// Bound on the rotation of a unit vector whose value is `gap` away from all others.
-double turn(double e, double gap) { return gap > 8 * e ? 4 * e / (gap - 2 * e) : kOpen; }
-
 void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, double bound, bool as_row) {
   for (std::int64_t i = 0; i < m.rows; ++i) {
     const std::int64_t position = as_row ? j * m.rows + i : i * m.columns + j;
     put(result, static_cast<std::size_t>(position), sign * m(i, j), bound);
   }
-}
-
-/// The distance between values[j] and the nearest other value.
-double gap_of(const std::vector<double>& values, std::int64_t j) {
-  const auto at = static_cast<std::size_t>(j);
-  double gap = kOpen;
-  if (at > 0) gap = std::min(gap, std::fabs(values[at] - values[at - 1]));
-  if (at + 1 < values.size()) gap = std::min(gap, std::fabs(values[at] - values[at + 1]));
-  return gap;
 }
 
 void svd(const Node& node, const Routine& routine, const Operand& a,
@@ -293,6 +276,7 @@ void lstsq(const Node& node, const Routine& routine, const Operand& a, const Ope
 
 void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
                             const std::vector<std::shared_ptr<Array>>& results) {
+  if (is_complex(operands.at(0)->type)) return evaluate_complex_factorisation(node, routine, *operands[0], results);
   const Operand a = operand_of(*operands.at(0));
   switch (routine.kind) {
     case Routine::Kind::kSolve: solve(node, routine, a, operand_of(*operands.at(1)), *results.at(0)); return;

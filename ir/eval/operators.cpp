@@ -1,3 +1,4 @@
+#include "ir/eval/complex_bounds.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 
@@ -49,11 +50,57 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
     case UnaryOp::kRelu: return exact_monotone(a, [](double x) { return scalar::relu(x); });
     case UnaryOp::kSparse:
     case UnaryOp::kDense: return a;
+    case UnaryOp::kReal:
+    case UnaryOp::kImag:
+    case UnaryOp::kConj:
+    case UnaryOp::kArg:
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
     case UnaryOp::kIsInf: break;
   }
   TDSL_CHECK(false, "this operator gives no float");
+  return {};
+}
+
+/// Operators on complex numbers with parts of type T.
+template <class T>
+Real apply_complex(UnaryOp op, Real a) {
+  using Number = rt::Complex<T>;
+  const auto function = [&](auto f) { return complex_function<T>(op, a, f); };
+  // Which part of a number that is not finite is inf and which nan is open.
+  const auto of_parts = [&](Real x) { return Real{x.value, is_finite(a) ? x.bound : kOpen, x.imag}; };
+  switch (op) {
+    case UnaryOp::kNeg: return complex_negate(a);
+    case UnaryOp::kReal: return of_parts({a.value, a.bound});
+    case UnaryOp::kImag: return of_parts({a.imag, a.bound});
+    case UnaryOp::kConj: return {a.value, a.bound, -a.imag};
+    case UnaryOp::kAbs: return of_parts(complex_abs<T>(a));
+    case UnaryOp::kArg: return of_parts(complex_arg<T>(a));
+    case UnaryOp::kSign: return of_parts(complex_sign<T>(a));
+    case UnaryOp::kSqrt: return function([](Number z) { return scalar::sqrt(z); });
+    case UnaryOp::kExp: return function([](Number z) { return scalar::exp(z); });
+    case UnaryOp::kLog: return function([](Number z) { return scalar::log(z); });
+    case UnaryOp::kLog1p: return function([](Number z) { return scalar::log1p(z); });
+    case UnaryOp::kExpm1: return function([](Number z) { return scalar::expm1(z); });
+    case UnaryOp::kSin: return function([](Number z) { return scalar::sin(z); });
+    case UnaryOp::kCos: return function([](Number z) { return scalar::cos(z); });
+    case UnaryOp::kTan: return function([](Number z) { return scalar::tan(z); });
+    case UnaryOp::kTanh: return function([](Number z) { return scalar::tanh(z); });
+    case UnaryOp::kAsin: return function([](Number z) { return scalar::asin(z); });
+    case UnaryOp::kAcos: return function([](Number z) { return scalar::acos(z); });
+    case UnaryOp::kAtan: return function([](Number z) { return scalar::atan(z); });
+    case UnaryOp::kSinh: return function([](Number z) { return scalar::sinh(z); });
+    case UnaryOp::kCosh: return function([](Number z) { return scalar::cosh(z); });
+    case UnaryOp::kAsinh: return function([](Number z) { return scalar::asinh(z); });
+    case UnaryOp::kAcosh: return function([](Number z) { return scalar::acosh(z); });
+    case UnaryOp::kAtanh: return function([](Number z) { return scalar::atanh(z); });
+    case UnaryOp::kLog2: return function([](Number z) { return scalar::log2(z); });
+    case UnaryOp::kLog10: return function([](Number z) { return scalar::log10(z); });
+    case UnaryOp::kSparse:
+    case UnaryOp::kDense: return a;
+    default: break;
+  }
+  TDSL_CHECK(false, "this operator is not defined on complex numbers");
   return {};
 }
 
@@ -140,33 +187,63 @@ Real CompiledExpr::real_unary(const Step& s) {
   const auto op = static_cast<UnaryOp>(s.op);
   const bool nonnegative = nodes_[s.operands[0]].nonnegative;
   const Real a = real_at(s.operands[0]);
+  if (is_complex(nodes_[s.operands[0]].type))
+    return is_narrow(s.type) ? apply_complex<float>(op, a) : apply_complex<double>(op, a);
   return s.type == Scalar::kF32 ? apply<float>(op, a, nonnegative) : apply<double>(op, a, nonnegative);
 }
 
 namespace {
 
 /// True if another legal evaluation may give 0 here.
-bool may_be_zero(Real a) { return std::isnan(a.bound) || std::fabs(a.value) <= a.bound; }
+bool may_be_zero(Real a) { return std::isnan(a.bound) || magnitude(a) <= a.bound; }
 
 /// The result of a product or quotient if the factor or numerator `a` may be absent, which differs from `whole`.
 Real unless_absent(Real whole, Real a) {
-  if (a.value == 0 && a.bound == 0) return {0, 0};
-  const bool open = may_be_zero(a) && !std::isfinite(whole.value);
-  if (a.value == 0) return {0, open ? kOpen : std::max(whole.bound, std::fabs(whole.value))};
-  return {whole.value, open ? kOpen : whole.bound};
+  if (magnitude(a) == 0 && a.bound == 0) return {0, 0};
+  const bool open = may_be_zero(a) && !is_finite(whole);
+  if (magnitude(a) == 0) return {0, open ? kOpen : std::max(whole.bound, magnitude(whole))};
+  return {whole.value, open ? kOpen : whole.bound, whole.imag};
 }
 
 template <class T>
 Real float_product(BinaryOp op, Real a, Real b) {
-  const Real whole = multiply<T>(a, b);
+  Real whole;
+  if constexpr (rt::kIsComplex<T>) {
+    whole = complex_multiply<rt::PartOf<T>>(a, b);
+  } else {
+    whole = multiply<T>(a, b);
+  }
   if (op == BinaryOp::kMul) return whole;
   const Real left = unless_absent(whole, a);
-  return op == BinaryOp::kAbsentMul || (a.value == 0 && a.bound == 0) ? left : unless_absent(left, b);
+  return op == BinaryOp::kAbsentMul || (magnitude(a) == 0 && a.bound == 0) ? left : unless_absent(left, b);
 }
 
 template <class T>
 Real float_quotient(BinaryOp op, Real a, Real b) {
-  return op == BinaryOp::kDiv ? divide<T>(a, b) : unless_absent(divide<T>(a, b), a);
+  Real whole;
+  if constexpr (rt::kIsComplex<T>) {
+    whole = complex_divide<rt::PartOf<T>>(a, b);
+  } else {
+    whole = divide<T>(a, b);
+  }
+  return op == BinaryOp::kDiv ? whole : unless_absent(whole, a);
+}
+
+template <class T>
+Real complex_binary(BinaryOp op, Real a, Real b) {
+  switch (op) {
+    case BinaryOp::kAdd: return complex_add<T>(a, b);
+    case BinaryOp::kSub: return complex_add<T>(a, complex_negate(b));
+    case BinaryOp::kMul:
+    case BinaryOp::kAbsentMul:
+    case BinaryOp::kMutualMul: return float_product<rt::Complex<T>>(op, a, b);
+    case BinaryOp::kDiv:
+    case BinaryOp::kAbsentDiv: return float_quotient<rt::Complex<T>>(op, a, b);
+    case BinaryOp::kPow: return complex_power<T>(a, b);
+    default: break;
+  }
+  TDSL_CHECK(false, "this operator gives no complex number");
+  return {};
 }
 
 }  // namespace
@@ -188,10 +265,15 @@ Real CompiledExpr::real_binary(const Step& s) {
   Real b;
   if (is_float(nodes_[s.operands[1]].type)) {
     b = real_at(s.operands[1]);
+  } else if (is_complex(s.type)) {
+    const Whole exponent = whole_at(s.operands[1]);
+    return is_narrow(s.type) ? complex_power<float>(a, exponent) : complex_power<double>(a, exponent);
   } else {
     const Whole exponent = whole_at(s.operands[1]);
     b = {static_cast<double>(exponent.value), exponent.bound};
   }
+  if (op == BinaryOp::kComplex) return {a.value, std::hypot(a.bound, b.bound), b.value};
+  if (is_complex(s.type)) return is_narrow(s.type) ? complex_binary<float>(op, a, b) : complex_binary<double>(op, a, b);
   if (op == BinaryOp::kMul || op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul)
     return s.type == Scalar::kF32 ? float_product<float>(op, a, b) : float_product<double>(op, a, b);
   if (op == BinaryOp::kDiv || op == BinaryOp::kAbsentDiv)
@@ -203,11 +285,12 @@ Real CompiledExpr::real_cast(const Step& s) {
   const Step& operand = nodes_[s.operands[0]];
   if (is_float(operand.type)) {
     const Real a = real_at(s.operands[0]);
+    if (is_complex(s.type)) return is_narrow(s.type) ? to_c64(a) : a;
     return s.type == Scalar::kF32 ? to_f32(a) : a;
   }
   const Whole a = whole_at(s.operands[0]);
   const double value =
-      s.type == Scalar::kF32 ? static_cast<double>(static_cast<float>(a.value)) : static_cast<double>(a.value);
+      is_narrow(s.type) ? static_cast<double>(static_cast<float>(a.value)) : static_cast<double>(a.value);
   return {value, a.bound};
 }
 
@@ -217,8 +300,10 @@ Whole CompiledExpr::whole_unary(const Step& s) {
   if (op == UnaryOp::kIsNan || op == UnaryOp::kIsInf) {
     if (!is_float(operand.type)) return {0, whole_at(s.operands[0]).bound};
     const Real a = real_at(s.operands[0]);
-    const bool result = op == UnaryOp::kIsNan ? scalar::isnan(a.value) : scalar::isinf(a.value);
-    return {result ? 1 : 0, std::isinf(a.bound) ? kOpen : 0};
+    const bool result = op == UnaryOp::kIsNan ? scalar::isnan(a.value) || scalar::isnan(a.imag)
+                                              : scalar::isinf(a.value) || scalar::isinf(a.imag);
+    const bool parts_open = is_complex(operand.type) && !is_finite(a);
+    return {result ? 1 : 0, std::isinf(a.bound) || parts_open ? kOpen : 0};
   }
   const Whole a = whole_at(s.operands[0]);
   if (op == UnaryOp::kSparse || op == UnaryOp::kDense) return a;
@@ -237,7 +322,10 @@ Whole CompiledExpr::comparison(const Step& s) {
   }
   const Real a = real_at(s.operands[0]);
   const Real b = real_at(s.operands[1]);
-  return {compare(op, a.value, b.value) ? 1 : 0, order_open(a, b) ? kOpen : 0};
+  const double open = order_open(a, b) ? kOpen : 0;
+  if (a.imag != b.imag && op == BinaryOp::kEq) return {0, open};
+  if (a.imag != b.imag && op == BinaryOp::kNe) return {1, open};
+  return {compare(op, a.value, b.value) ? 1 : 0, open};
 }
 
 Whole CompiledExpr::logical(const Step& s) {
@@ -271,7 +359,7 @@ Whole CompiledExpr::whole_cast(const Step& s) {
     return {s.type == Scalar::kI32 ? std::int64_t{static_cast<std::int32_t>(a.value)} : a.value, a.bound};
   }
   const Real a = real_at(s.operands[0]);
-  if (s.type == Scalar::kBool) return {a.value != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
+  if (s.type == Scalar::kBool) return {a.value != 0 || a.imag != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
   scalar::Faults faults;
   const std::int64_t value = s.type == Scalar::kI32 ? std::int64_t{scalar::cast<std::int32_t>(a.value, faults)}
                                                     : scalar::cast<std::int64_t>(a.value, faults);

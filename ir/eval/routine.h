@@ -16,6 +16,10 @@ namespace tdsl::ir::eval {
 void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
                             const std::vector<std::shared_ptr<Array>>& results);
 
+/// The same for complex matrices: lu, svd, eigh, eig, inv and det.
+void evaluate_complex_factorisation(const Node& node, const Routine& routine, const Array& operand,
+                                    const std::vector<std::shared_ptr<Array>>& results);
+
 /// Evaluates a Chain node from left to right, in the element type.
 [[nodiscard]] std::shared_ptr<Array> evaluate_chain(Environment& environment, const Node& node, const Chain& chain);
 

@@ -21,7 +21,7 @@ Expr make(SourceRange range, Scalar type, ExprOp op) {
 
 /// The literal as stored in an element of type `s`: rounded to f32 or wrapped to i32.
 Literal stored(Scalar s, Literal value) {
-  if (s == Scalar::kF32) return static_cast<double>(static_cast<float>(std::get<double>(value)));
+  if (is_narrow(s)) return static_cast<double>(static_cast<float>(std::get<double>(value)));
   if (s == Scalar::kI32) return std::int64_t{static_cast<std::int32_t>(std::get<std::int64_t>(value))};
   return value;
 }
@@ -95,6 +95,7 @@ std::optional<Literal> fold(BinaryOp op, const Expr& left, const Expr& right) {
   if (a == nullptr || b == nullptr || left->type != right->type || left->type == Scalar::kBool) return std::nullopt;
   if (left->type == Scalar::kF32) return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
   if (left->type == Scalar::kF64) return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
+  if (is_complex(left->type)) return std::nullopt;  // whose zero imaginary parts have signs
   return fold_integers(op, std::get<std::int64_t>(*a), std::get<std::int64_t>(*b));
 }
 
@@ -115,8 +116,8 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
     const std::int64_t whole =
         from == Scalar::kBool ? std::int64_t{std::get<bool>(value)} : std::get<std::int64_t>(value);
     // Via double, an i64 would be rounded twice on its way to f32.
-    return to == Scalar::kF32 ? Literal(static_cast<double>(static_cast<float>(whole)))
-                              : Literal(static_cast<double>(whole));
+    return is_narrow(to) ? Literal(static_cast<double>(static_cast<float>(whole)))
+                         : Literal(static_cast<double>(whole));
   }
   if (to == Scalar::kBool) {
     return is_float(from) ? Literal(std::get<double>(value) != 0.0) : Literal(std::get<std::int64_t>(value) != 0);
@@ -172,8 +173,9 @@ Expr unary(UnaryOp op, Expr operand, SourceRange range) {
   if (is_rounding(op) && is_integer(*type)) return operand;
   if (const Literal* l = literal_of(operand)) {
     if (op == UnaryOp::kNot) return constant(*type, !std::get<bool>(*l), range);
-    if (op == UnaryOp::kNeg && is_float(*type)) return constant(*type, -std::get<double>(*l), range);
-    if (op == UnaryOp::kNeg) {
+    if (op == UnaryOp::kNeg && is_real(*type)) return constant(*type, -std::get<double>(*l), range);
+    if (op == UnaryOp::kReal) return constant(*type, *l, range);
+    if (op == UnaryOp::kNeg && is_integer(*type)) {
       return constant(*type, *fold_integers(BinaryOp::kSub, 0, std::get<std::int64_t>(*l)), range);
     }
   }
@@ -202,6 +204,7 @@ Expr select(Expr condition, Expr when_true, Expr when_false, SourceRange range) 
 Expr cast(Scalar type, Expr operand, SourceRange range) {
   TDSL_CHECK(operand, "operand missing");
   if (operand->type == type) return operand;
+  TDSL_CHECK(!is_complex(operand->type) || is_complex(type) || type == Scalar::kBool, "no complex number becomes real");
   if (const Literal* l = literal_of(operand)) {
     if (const auto value = fold_cast(type, operand->type, *l)) return constant(type, *value, range);
   }
@@ -224,7 +227,8 @@ std::int64_t own_number(const ExprOp& op) {
       [](const Constant& c) {
         return match(
             c.value, [](bool b) { return std::int64_t{b}; }, [](std::int64_t i) { return i; },
-            [](double d) { return std::bit_cast<std::int64_t>(d); });
+            [](double d) { return std::bit_cast<std::int64_t>(d); },
+            [](rt::Complex<double> z) { return std::bit_cast<std::int64_t>(z.re); });
       },
       [](const IndexRef& i) { return std::int64_t{i.label}; }, [](const Read& r) { return std::int64_t{r.tensor.id}; },
       [](const Argument& a) { return std::int64_t{a.position}; },

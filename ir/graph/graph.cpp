@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 9> kMonoidNames = {"sum", "prod",   "min",    "max", "any",
                                                           "all", "argmin", "argmax", "user"};
 constexpr std::array<std::string_view, 3> kRandomNames = {"uniform", "normal", "sparse_uniform"};
-constexpr std::array<std::string_view, 17> kRoutineNames = {
+constexpr std::array<std::string_view, 18> kRoutineNames = {
     "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk",  "solve",  "cholesky",
-    "lu",     "qr",      "svd",    "eigh",   "inv",  "det",     "lstsq", "foreign"};
+    "lu",     "qr",      "svd",    "eigh",   "eig",  "inv",     "det",   "lstsq",  "foreign"};
 static_assert(kMonoidNames.size() == static_cast<std::size_t>(Monoid::Kind::kUser) + 1);
 static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kForeign) + 1);
 
@@ -100,7 +100,8 @@ std::optional<std::string> default_text(const Param& p) {
   if (!p.default_value) return std::nullopt;
   return match(
       *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
-      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); });
+      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); },
+      [](rt::Complex<double> z) { return fmt::format("{}{:+}i", z.re, z.im); });
 }
 
 std::set<ValueId> known_at_start(const Program& program) {

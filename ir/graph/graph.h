@@ -136,11 +136,12 @@ struct Random {
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
 ///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
+///   eig (A)        the same of any complex square matrix, w ascending by real, then imaginary part
 ///   inv (A)        det (A)                              lstsq (A, b)   minimum-norm least-squares solution
 ///   foreign (…)    a user kernel (foreign.h): operands are its `in`s in order, those of rank 0 by value, results its
 ///                  `out`s
-/// In each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are
-/// equal up to the square root of the rounding unit). An operand that is singular or not positive definite stops the
+/// In each column of U and V the component of largest magnitude is real and positive (the first of those that are
+/// equal up to the square root of the rounding unit). Results of a complex matrix are complex, `s` and `w`, too. An operand that is singular or not positive definite stops the
 /// run.
 struct Routine {
   enum class Kind : std::uint8_t {
@@ -157,6 +158,7 @@ struct Routine {
     kQr,
     kSvd,
     kEigh,
+    kEig,
     kInv,
     kDet,
     kLstsq,

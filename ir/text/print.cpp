@@ -39,7 +39,8 @@ std::string float_text(double value, bool single) {
 std::string literal_text(Scalar type, const Literal& literal) {
   return match(
       literal, [](bool b) -> std::string { return b ? "true" : "false"; },
-      [](std::int64_t i) { return std::to_string(i); }, [&](double d) { return float_text(d, type == Scalar::kF32); });
+      [](std::int64_t i) { return std::to_string(i); }, [&](double d) { return float_text(d, is_narrow(type)); },
+      [&](rt::Complex<double> z) { return float_text(z.re, is_narrow(type)); });
 }
 
 std::string range_text(const SourceRange& r) {

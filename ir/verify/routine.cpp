@@ -72,7 +72,8 @@ class RoutineVerifier {
     const std::vector<Extent>& first = program_.type(node_.results[0]).shape;
     if (top && axis < first.size()) shape[axis] = first[axis];
     if (routine_.kind == Routine::Kind::kCumsum || routine_.kind == Routine::Kind::kCumprod)
-      require(is_real(a.scalar) || a.scalar == Scalar::kI64, "cumsum and cumprod combine i64, f32 or f64");
+      require(is_float(a.scalar) || a.scalar == Scalar::kI64,
+              "cumsum and cumprod combine i64, floats or complex numbers");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
     if (top) result(1, Scalar::kI64, shape);
   }
@@ -83,13 +84,30 @@ class RoutineVerifier {
     return dimension < type.rank() ? type.shape[dimension] : Extent(0);
   }
 
+  /// The other routines get the real form of a complex matrix.
+  [[nodiscard]] bool has_complex_kernel() const {
+    switch (routine_.kind) {
+      case Routine::Kind::kLu:
+      case Routine::Kind::kSvd:
+      case Routine::Kind::kEigh:
+      case Routine::Kind::kEig:
+      case Routine::Kind::kInv:
+      case Routine::Kind::kDet: return true;
+      default: return false;
+    }
+  }
+
   void matrix() {
     const bool right_side = routine_.kind == Routine::Kind::kSolve || routine_.kind == Routine::Kind::kLstsq;
     const bool three = routine_.kind == Routine::Kind::kLu || routine_.kind == Routine::Kind::kSvd;
-    const bool two = routine_.kind == Routine::Kind::kQr || routine_.kind == Routine::Kind::kEigh;
+    const bool two = routine_.kind == Routine::Kind::kQr || routine_.kind == Routine::Kind::kEigh ||
+                     routine_.kind == Routine::Kind::kEig;
     if (!counts(right_side ? 2 : 1, three ? 3 : two ? 2 : 1)) return;
     const Type& a = operand(0);
-    if (!require(a.rank() == 2 && is_real(a.scalar), "the operand is not a matrix of floats")) return;
+    const bool complex = is_complex(a.scalar) && has_complex_kernel();
+    if (!require(a.rank() == 2 && (routine_.kind == Routine::Kind::kEig ? complex : complex || is_real(a.scalar)),
+                 "the operand is not a matrix of floats"))
+      return;
     const Extent& m = a.shape[0];
     const Extent& n = a.shape[1];
     switch (routine_.kind) {
@@ -114,7 +132,8 @@ class RoutineVerifier {
         result(0, a.scalar, {m, thin(0, 1)});
         result(1, a.scalar, {thin(0, 1)});
         return result(2, a.scalar, {thin(0, 1), n});
-      case Routine::Kind::kEigh: result(0, a.scalar, {n}); return result(1, a.scalar, {n, n});
+      case Routine::Kind::kEigh:
+      case Routine::Kind::kEig: result(0, a.scalar, {n}); return result(1, a.scalar, {n, n});
       default: return;
     }
   }

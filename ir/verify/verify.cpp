@@ -354,7 +354,7 @@ class Verifier {
     require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_real(program_.type(g.loss).scalar),
             "the loss is not a float scalar");
     for (const ValueId v : g.wrt)
-      require(known(v) && is_real(program_.type(v).scalar), "differentiates with respect to a value that is no float");
+      require(known(v) && is_float(program_.type(v).scalar), "differentiates with respect to a value that is no float");
     same_types(n.results, g.wrt, "derivatives and variables");
   }
 
@@ -390,7 +390,7 @@ class Verifier {
     const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                        c.monoid->kind == Monoid::Kind::kSum;
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
-    return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
+    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
   /// True for `sum[b](i64(le(%1[b], x)))` and `lt`.

@@ -6,10 +6,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/complex_math.h"
 #include "runtime/kernels/philox.h"
 
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
-/// evaluator. Operands have already been promoted to one type. No dependencies except philox.h.
+/// evaluator. Operands have already been promoted to one type. complex_math.h has those on complex numbers.
 ///
 /// Operations that can fail take a `Faults&`, set a bit in it and return some value. A kernel keeps one local `Faults`
 /// for a whole block, which costs an `or` per element and lets loops vectorise, and reports it after its loops with the
@@ -263,10 +264,10 @@ template <class T>
 requires Number<T>
 [[nodiscard]] constexpr T max_number(T a, T b) { return a < b ? b : a; }
 
-/// 0.0 for -0.0, else x.
+/// 0.0 for -0.0, else x; of complex numbers both parts.
 template <class T>
 [[nodiscard]] constexpr T positive_zero(T x) {
-  if constexpr (Real<T>) {
+  if constexpr (Real<T> || kIsComplex<T>) {
     return x + T{0};
   } else {
     return x;

@@ -75,7 +75,7 @@ void AccumulatedTile<T>::put_hashed() {
   expected_ = 0;
   of_thread_.hash.flush([this](Index j, T value) {
     ++expected_;
-    if constexpr (std::is_floating_point_v<T>) value += T(0);  // a sum of -0 only
+    if constexpr (std::is_floating_point_v<T> || kIsComplex<T>) value += T(0);  // a sum of -0 only
     tile_.put(columns_.lo + j, value);
   });
 }

@@ -79,6 +79,9 @@ inline void svd(Session& session, Into u, Into s, Into v, TensorHandle a, const 
 inline void eigh(Session& session, Into values, Into vectors, TensorHandle a, const Site& site) {
   matrix_call(session, Routine::kEigh, {values, vectors}, site, std::move(a));
 }
+inline void eig(Session& session, Into values, Into vectors, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kEig, {values, vectors}, site, std::move(a));
+}
 inline void inv(Session& session, Into inverse, TensorHandle a, const Site& site) {
   matrix_call(session, Routine::kInv, {inverse}, site, std::move(a));
 }

@@ -85,6 +85,7 @@ inline bool nest_agrees(const ir::Array& a, const ir::Array& b) {
   if (a.shape != b.shape || a.floats.size() != b.floats.size()) return false;
   for (std::size_t k = 0; k < a.floats.size(); ++k) {
     const double x = a.floats[k], y = b.floats[k];
+    if (!a.imaginary.empty() && a.imaginary[k] != b.imaginary[k]) return false;
     const double bound = (a.bounds.empty() ? 0 : a.bounds[k]) + (b.bounds.empty() ? 0 : b.bounds[k]);
     if (!(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound || std::isinf(bound))) return false;
   }

@@ -129,7 +129,8 @@ void require_no_recursion(Lowerer& lowerer, const ast::Function& f, const Instan
 }
 
 bool is_legal(Scalar type, const std::string& bound) {
-  if (bound == "float") return ir::is_float(type);
+  if (bound == "float") return ir::is_real(type);
+  if (bound == "real" && ir::is_complex(type)) return false;
   return bound.empty() || type != Scalar::kBool;
 }
 

@@ -190,9 +190,12 @@ Tensor Values::converted_to(const Tensor& t, Scalar to, const std::string& what,
     const std::string from(ir::name_of(t.scalar()));
     const std::string target(ir::name_of(to));
     const bool boolean = to == Scalar::kBool;
-    reports_.fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
-                  what + " is " + target + ", but the value is " + from +
-                      (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
+    reports_.fail(
+        boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
+        what + " is " + target + ", but the value is " + from +
+            (boolean                                             ? "; compare it: x != 0"
+             : ir::is_complex(t.scalar()) && !ir::is_complex(to) ? "; its real part is real(z)"
+                                                                 : "; narrowing needs a cast: " + target + "(…)"));
   }
   Tensor result = t;
   result.body = converted(t.body, to);

@@ -43,7 +43,7 @@ void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>&
 /// Sparse tensors never store -0.
 template <class T>
 void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T> || kIsComplex<T>) {
     const auto rank = static_cast<std::size_t>(out.box.rank);
     if (d == rank) {
       *at += T{0};

@@ -155,9 +155,10 @@ ElementType type_of(const NpyHeader& elements) {
 }
 
 bool NpyHeader::widens_to(ElementType to) const {
-  const int size = static_cast<int>(element_size(to));
+  const int size = static_cast<int>(element_size(part_type(to)));
   if (kind == 'b') return true;
   if (to == ElementType::kBool) return false;
+  if (kind == 'c') return is_complex(to) && bytes <= 2 * size;
   if (kind != 'i' && kind != 'u') return is_float(to) && bytes <= size;
   // An unsigned integer needs one bit more than a signed one of the same size.
   const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);

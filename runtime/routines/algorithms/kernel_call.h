@@ -24,6 +24,7 @@ enum class KernelName : std::uint8_t {
   kQr,
   kSvd,
   kEigh,
+  kEig,
   // Steps of distributed factorisations.
   kTriangularRows,
   kForwardColumns,

@@ -53,8 +53,11 @@ class OneRank : private Steps {
         unpack_row(1, all, m, k);
         return unpack_matrix(2, all, {m + 1, 0}, k, n);
       }
-      case Routine::kEigh: {
-        const TensorHandle all = packed(KernelName::kEigh, {n + 1, n}, 9 * columns);
+      case Routine::kEigh:
+      case Routine::kEig: {
+        const bool general = call_.routine == Routine::kEig;
+        const TensorHandle all =
+            packed(general ? KernelName::kEig : KernelName::kEigh, {n + 1, n}, (general ? 25 : 9) * columns);
         unpack_row(0, all, 0, n);
         return unpack_matrix(1, all, {1, 0}, n, n);
       }

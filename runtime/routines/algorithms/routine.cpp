@@ -21,7 +21,7 @@ struct Traits {
 };
 
 /// Indexed by Routine.
-constexpr std::array<Traits, 16> kTraits = {{
+constexpr std::array<Traits, 17> kTraits = {{
     {"cumsum", 4, 3, distributed_scan, 1},
     {"cumprod", 4, 3, distributed_scan, 1},
     {"cummax", 4, 3, distributed_scan, 1},
@@ -35,6 +35,7 @@ constexpr std::array<Traits, 16> kTraits = {{
     {"qr", 18, 15, distributed_qr, 3},
     {"svd", 4, 0},
     {"eigh", 3, 0},
+    {"eig", 3, 0},
     {"inv", 1, 0},
     {"det", 1, 0},
     {"lstsq", 1, 0},

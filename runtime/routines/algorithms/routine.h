@@ -45,6 +45,7 @@ enum class Routine : std::uint8_t {
   kQr,
   kSvd,
   kEigh,
+  kEig,
   kInv,
   kDet,
   kLstsq

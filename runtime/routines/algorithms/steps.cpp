@@ -65,7 +65,9 @@ TensorHandle Steps::picked_rows(int place, std::string_view name, const TensorHa
                                 const TensorHandle& from, Index column, Index columns) {
   OpBuilder pick = op(OpClass::kReduce, name, place);
   pick.out("i", count).out("j", columns).gather("row", from.extent(0));
-  pick.read(rows.id(), {at(0, first)}).read(from.id(), {at(2), at(1, column)}).combine(plan::Combine::kMax).flops(0);
+  pick.read(rows.id(), {at(0, first)}).read(from.id(), {at(2), at(1, column)}).flops(0);
+  // Every element has one term.
+  pick.combine(is_complex(element_) ? plan::Combine::kSum : plan::Combine::kMax);
   return compute(pick, element_, KernelName::kPickRows, {first, column});
 }
 

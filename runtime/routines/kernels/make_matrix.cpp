@@ -2,6 +2,7 @@
 #include "runtime/routines/kernels/make.h"
 #include "runtime/routines/kernels/matrix.h"
 #include "runtime/routines/kernels/matrix_elements.h"
+#include "runtime/routines/kernels/spectra.h"
 
 namespace tdsl::rt::routines {
 
@@ -49,12 +50,43 @@ Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine pl
   }
 }
 
+/// Kernels of complex matrices; the other routines take the real form of a complex matrix.
+template <class T>
+Kernel complex_kernel(KernelName name, const std::vector<Index>& n, SourceLine place) {
+  using namespace kernels;  // NOLINT: kernels have the names of the calls
+  switch (name) {
+    case KernelName::kContraction: return nullptr;
+    case KernelName::kInverse: return inverse<T>(place);
+    case KernelName::kDeterminant: return determinant<T>(place);
+    case KernelName::kLu: return kernels::lu<T>(place);
+    case KernelName::kSvd: return kernels::svd<T>(place);
+    case KernelName::kEigh: return kernels::eigh<T>(place);
+    case KernelName::kEig: return kernels::eig<T>(place);
+    case KernelName::kForwardColumns: return forward_columns<T>();
+    case KernelName::kLuPanel: return lu_panel<T>(place, n[0], n[1] != 0);
+    case KernelName::kMove: return kernels::move<T>(n[0], n[1], n[2], n[3]);
+    case KernelName::kUnitLower: return unit_lower<T>();
+    case KernelName::kUpper: return upper<T>();
+    case KernelName::kRow: return row<T>(n[0]);
+    case KernelName::kCount: return kernels::count();
+    case KernelName::kCopyRows: return copy_rows();
+    case KernelName::kRowNumbers: return row_numbers<T>(n[0]);
+    case KernelName::kPickRows: return pick_rows<T>(n[0], n[1]);
+    case KernelName::kNegativeFactors: return negative_factors<T>(n[0], n[1]);
+    default: TDSL_CHECK(false, "a kernel of complex matrices");
+  }
+}
+
 }  // namespace
 
 Kernel make_matrix_kernel(const KernelCall& call, SourceLine place) {
-  TDSL_CHECK(call.type == ElementType::kF32 || call.type == ElementType::kF64, "matrices of floats");
-  return call.type == ElementType::kF32 ? matrix_kernel<float>(call.name, call.numbers, place)
-                                        : matrix_kernel<double>(call.name, call.numbers, place);
+  switch (call.type) {
+    case ElementType::kF32: return matrix_kernel<float>(call.name, call.numbers, place);
+    case ElementType::kF64: return matrix_kernel<double>(call.name, call.numbers, place);
+    case ElementType::kC64: return complex_kernel<Complex<float>>(call.name, call.numbers, place);
+    case ElementType::kC128: return complex_kernel<Complex<double>>(call.name, call.numbers, place);
+    default: TDSL_CHECK(false, "matrices of floats");
+  }
 }
 
 }  // namespace tdsl::rt::routines

@@ -150,8 +150,8 @@ TEST_CASE("expressions") {
               "1:27 bad-named-argument: named arguments come after the others");
   check_error("let a = (1, 2);",
               "1:9 misplaced-tuple: a tuple can stand only after `return`, in `let (a, b) = …` and in `(a, b) = …`");
-  check_error("let a: c64 = 1;", "1:8 complex-type: the type c64 is not supported yet");
-  check_error("let a = c128(1);", "1:9 complex-type: the type c128 is not supported yet");
+  check_error("let a = 2j;", "1:9 bad-number: malformed number `2j`: the imaginary unit is `i`; write `2i`");
+  check_error("let a = c128(1, 2, 3);", "1:9 not-callable: a cast takes exactly one value: `c128(x)`");
 }
 
 TEST_CASE("index notation") {
