@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/complex.h"
 #include "runtime/kernels/task.h"
 
 // Conversion between a task's row-major operands and LAPACK's column-major matrices. Internal to this folder.
