@@ -58,11 +58,6 @@ std::optional<Scalar> foreign_type(Reports& reports, const ast::TypeExpr& type, 
                                "sparse storage in `extern` is not supported yet");
     return std::nullopt;
   }
-  if (ir::is_complex(type.scalar)) {
-    reports.sink().unsupported(DiagnosticId::kNotSupported, type.range,
-                               "complex types in `extern` are not supported yet");
-    return std::nullopt;
-  }
   return type.scalar;
 }
 
