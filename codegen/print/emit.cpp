@@ -14,7 +14,7 @@ namespace tdsl::codegen {
 namespace {
 
 /// Weight (KernelFunctions::weight) of a source file that is worth the compiler's start and the parsing of headers.
-constexpr double kUnitWeight = 15;
+constexpr double kUnitWeight = 6;
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 

@@ -219,7 +219,7 @@ Support SupportFinder::of_comparison(const Binary& b) {
     if (c == nullptr) return std::nullopt;
     return match(
         c->value, [](bool v) { return v ? 1.0 : 0.0; }, [](std::int64_t v) { return static_cast<double>(v); },
-        [](double v) { return v; });
+        [](double v) { return v; }, [](rt::Complex<double> z) { return z.re; });
   };
   const auto left = at_absence(b.left);
   const auto right = at_absence(b.right);

@@ -70,7 +70,7 @@ class Failed(Exception):
 class Checks:
     def __init__(self, options, work):
         self.options, self.work = options, work
-        self.build = Path(options.build)
+        self.build = Path(options.build).resolve()
         self.installed = work / "Q"
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache"), "TDSL_HOME": ""}
         del self.environment["TDSL_HOME"]
