@@ -19,10 +19,7 @@ constexpr Index rounded_up(Index bytes, Index to = kArrayAlignment) { return (by
 /// Distinguishes all values that are not equal in every operation: -0 and 0, nans.
 template <class T>
 std::uint64_t identity_bits(T value) {
-  if constexpr (kIsComplex<T>) {
-    TDSL_CHECK(false, "columns of complex numbers have no codes");
-    return 0;
-  } else if constexpr (sizeof(T) == 8) {
+  if constexpr (sizeof(T) == 8) {
     return std::bit_cast<std::uint64_t>(value);
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<std::uint32_t>(value);
@@ -100,7 +97,7 @@ class Coder<T>::Dictionary {
 
 template <class T>
 Coder<T>::Coder(const RowEntries<T>& entries, Index most) : entries_(entries), rows_(0), segments_(0) {
-  if (entries.extents.size() != 2 || entries.values.empty() || kIsComplex<T>) return;
+  if (entries.extents.size() != 2 || entries.values.empty()) return;
   rows_ = entries.extents[0];
   segments_ = (rows_ + kSegmentRows - 1) / kSegmentRows;
   if (!assign_codes(most)) return;
