@@ -93,9 +93,16 @@ std::optional<Literal> fold(BinaryOp op, const Expr& left, const Expr& right) {
   const Literal* a = literal_of(left);
   const Literal* b = literal_of(right);
   if (a == nullptr || b == nullptr || left->type != right->type || left->type == Scalar::kBool) return std::nullopt;
+  if (op == BinaryOp::kComplex) {
+    const double imaginary = std::get<double>(*b);
+    return imaginary == 0 && !std::signbit(imaginary) ? std::optional(*a) : std::nullopt;
+  }
+  // Products and quotients have zeros of either sign in their imaginary parts.
+  if (is_complex(left->type) && op != BinaryOp::kAdd) return std::nullopt;
+  if (left->type == Scalar::kC64) return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
+  if (left->type == Scalar::kC128) return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
   if (left->type == Scalar::kF32) return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
   if (left->type == Scalar::kF64) return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
-  if (is_complex(left->type)) return std::nullopt;  // whose zero imaginary parts have signs
   return fold_integers(op, std::get<std::int64_t>(*a), std::get<std::int64_t>(*b));
 }
 

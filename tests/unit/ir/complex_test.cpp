@@ -83,7 +83,7 @@ TEST_CASE("complex: functions agree with the C++ library's") {
   CHECK(near(rt::scalar::power(w, std::int64_t{5}), z * z * z * z * z));
   CHECK(near(rt::scalar::power(w, std::int64_t{-2}), 1.0 / (z * z)));
   CHECK(near(rt::scalar::power(w, w), std::pow(z, z)));
-  CHECK(near(rt::scalar::expm1(Number(1e-12, 1e-12)), {1e-12, 1e-12}));
+  CHECK(near(rt::scalar::expm1(Number(1e-12, 1e-12)), {1e-12, 1e-12 + 1e-24}));
   CHECK(rt::scalar::power(Number(0), Number(0)) == Number(1));
   CHECK(rt::scalar::power(Number(0), Number(1, 1)) == Number(0));
   CHECK(std::isnan(rt::scalar::power(Number(0), Number(-1, 0)).re));
