@@ -7,22 +7,23 @@
 
 namespace tdsl::rt::routines::kernels {
 
-/// The matrices of a task in row-major order: the first `batch` dimensions of all operands number them. An operand with
-/// one place in a dimension has it for all.
+/// The matrices of a task in row-major order: the first `batch` labels and dimensions of all operands number them. An
+/// operand with one place in a dimension has it for all.
 class BatchWalk {
  public:
-  BatchWalk(const TaskArgs& t, int batch) : batch_(batch), box_(t.outputs[0].box) {
+  BatchWalk(const TaskArgs& t, int batch) : batch_(batch) {
     for (int d = 0; d < batch; ++d) {
-      at_[plan::idx(d)] = box_[d].lo;
-      done_ = done_ || box_[d].empty();
+      range_[plan::idx(d)] = t.labels[plan::idx(d)];
+      at_[plan::idx(d)] = t.lo(d);
+      done_ = done_ || t.labels[plan::idx(d)].empty();
     }
   }
 
   [[nodiscard]] bool done() const { return done_; }
   void next() {
     for (int d = batch_ - 1; d >= 0; --d) {
-      if (++at_[plan::idx(d)] < box_[d].hi) return;
-      at_[plan::idx(d)] = box_[d].lo;
+      if (++at_[plan::idx(d)] < range_[plan::idx(d)].hi) return;
+      at_[plan::idx(d)] = range_[plan::idx(d)].lo;
     }
     done_ = true;
   }
@@ -45,7 +46,7 @@ class BatchWalk {
 
  private:
   int batch_;
-  Box box_;
+  std::array<Interval, plan::kMaxRank> range_{};
   std::array<Index, plan::kMaxRank> at_{};
   bool done_ = false;
 };
