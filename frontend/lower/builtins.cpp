@@ -1,8 +1,5 @@
 #include "frontend/lower/builtins.h"
 
-#include <set>
-#include <string>
-
 namespace tdsl::frontend {
 
 namespace {
@@ -162,9 +159,9 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  static const std::set<std::string> words = {"pi",      "newaxis",   "left",  "right", "periodic", "edge",
-                                              "reflect", "symmetric", "lower", "upper", "positive", "general"};
-  return words.contains(name);
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
+         name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" || name == "upper" ||
+         name == "positive" || name == "general";
 }
 
 }  // namespace tdsl::frontend

@@ -135,7 +135,7 @@ struct Random {
 ///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
 ///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
-///   solve (A, b)   b and x have A's rank (matrices) or one less (vectors); `solves` says what is known of A
+///   solve (A, b)   b and x have A's rank (matrices) or one less (vectors); `solves` is A's kind
 ///   cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending

@@ -115,7 +115,7 @@ template <class T, int L>
   }
 }
 
-/// A triangle of a matrix, and what is known of it.
+/// A triangle of a matrix and its use.
 struct Triangle {
   bool lower = true;
   bool transposed = false;  ///< the matrix is the triangle's transpose
