@@ -161,7 +161,8 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 
 bool is_contextual_word(const std::string& name) {
   return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
-         name == "edge" || name == "reflect" || name == "symmetric";
+         name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" || name == "upper" ||
+         name == "positive" || name == "general";
 }
 
 }  // namespace tdsl::frontend

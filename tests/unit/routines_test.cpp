@@ -133,3 +133,28 @@ TEST_CASE("routines: the compiler and the runtime name them alike") {
     CHECK(ir::name_of(kind) == name_of(shapes.routine));
   }
 }
+
+TEST_CASE("routines: a batch is shared out with whole matrices, and one more operation for each of several results") {
+  for (const Shapes& shapes : all_routines()) {
+    if (is_line(shapes.routine)) continue;
+    Shapes batch = shapes;
+    for (std::vector<Index>& shape : batch.operands) shape.insert(shape.begin(), {7, 5});
+    RecordingCaller caller(plan::Factorise::kDistributed);
+    Call call = call_of(caller, batch, 10);
+    record_routine(caller, call);
+    caller.recorder.flush();
+    std::size_t count = 0;
+    for (const plan::Segment& s : caller.segments) {
+      for (const plan::Op& op : s.ops) {
+        if (op.site < 10) continue;  // the operands
+        if (count++ > 0) continue;
+        CHECK_FALSE(op.is_uncut(0));
+        CHECK_FALSE(op.is_uncut(1));
+        for (std::size_t d = 2; d < op.shape.size(); ++d) CHECK(op.is_uncut(d));
+      }
+    }
+    CHECK(count == (shapes.results == 1 ? 1 : 1 + shapes.results));
+    CHECK(caller.gathered == 0);
+    for (const Result& r : call.results) CHECK(r.tensor.extent(1) == 5);
+  }
+}
