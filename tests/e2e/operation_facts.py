@@ -176,6 +176,22 @@ class OperationFacts:
             raise Failed(f"{tasks[0]} tasks with loops as tasks, {tasks[1]} statement by statement")
         return f"{tasks[0]} tasks; statement by statement {tasks[1]}"
 
+    # Routines on small matrices do not end a task.
+    def test_filters_with_routines_are_one_task(self):
+        executable = self.work / "kalman_filter"
+        built = launch.run([self.tdslc, "build", ROOT / "samples" / "kalman_filter.tdsl", "-o", executable], self.options.limit)
+        if built.code != 0:
+            raise Failed(f"{built}")
+        np.save(self.work / "Z.npy", np.random.default_rng(5).standard_normal((1000, 2)))
+        for ranks in (1, 2):
+            self.run(executable, ranks, ["--Z", "Z.npy", "--path", "path.npy", "--P", "P.npy", "--threads", "1", "--stats", "kalman.json", "--quiet"])
+            rows = json.loads((self.work / "kalman.json").read_text())["statements"]
+            loops = [row["measured"]["tasks"] for row in rows if row["kind"] == "loop"]
+            tasks = sum(row["measured"]["tasks"] for row in rows)
+            if loops != [1] or tasks > 20:
+                raise Failed(f"ranks={ranks}: {loops} tasks of loops, {tasks} of all statements")
+        return f"1000 steps with 2 x 2 solves are one of {tasks} tasks"
+
     # Several results from one tensor are one operation, and only they are communicated; without fusion each is a
     # separate operation.
     def test_several_results_are_one_scan(self):
