@@ -165,8 +165,7 @@ class LoopLowering {
     const Extent square = n * n;
     if (r.kind == Kind::kEigh) return Extent(9) * square * n;
     const Extent columns = r.kind == Kind::kSolve ? extent(r.operands[1], 1) : r.kind == Kind::kInv ? n : Extent(0);
-    return Extent::quotient(Extent(2) * square * n, r.kind == Kind::kCholesky ? 6 : 3) +
-           Extent(2) * square * columns;
+    return Extent::quotient(Extent(2) * square * n, r.kind == Kind::kCholesky ? 6 : 3) + Extent(2) * square * columns;
   }
 
   /// The part that does not depend on data.

@@ -59,8 +59,7 @@ class SerialCheck {
         [&](const Random&) {
           if (program_.type(n.results[0]).rank() > 0) refuse(n.range, "it draws tensors of random numbers");
         },
-        [&](const Routine& r) { routine(n, r); },
-        [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
+        [&](const Routine& r) { routine(n, r); }, [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
         [&](const Choose& x) { no("it chooses between forms")(x); },
         [&](const Fused& x) { no("it holds a fused operator")(x); },
         [&](const Output& x) { no("it holds an output")(x); },

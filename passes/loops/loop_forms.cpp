@@ -289,9 +289,14 @@ Extent KnownScalars::resolved(const Extent& e) const {
 }
 
 Sizes::Sizes(const Program& program, std::function<Extent(const Extent&)> resolved) : resolved_(std::move(resolved)) {
+  const auto is_known = [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || !c->out.empty() || !is_elementwise(*c) || program.type(n.results[0]).scalar != Scalar::kI64)
+      return std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op);
+    return !any_read(c->bodies[0], [this](const Read& r) { return !known_.contains(r.tensor); });
+  };
   for (const Node& n : program.body.nodes) {
-    if (std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op))
-      known_.insert(n.results.begin(), n.results.end());
+    if (is_known(n)) known_.insert(n.results.begin(), n.results.end());
   }
 }
 

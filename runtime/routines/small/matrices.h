@@ -10,10 +10,10 @@
 
 #include "runtime/plan/space/index.h"
 
-// Serial factorisations and solvers of small matrices, for tasks that hold many of them. Matrices are row-major: element
-// (i, j) of `a` is a[i * lead + j], and `lead` is at least the number of columns. T is float or double. Functions that
-// can fail return false then, and leave their results unspecified. Pivots, error cases and signs are those of the
-// routines on large matrices (ir/graph/graph.h).
+// Serial factorisations and solvers of small matrices, for tasks that hold many of them. Matrices are row-major:
+// element (i, j) of `a` is a[i * lead + j], and `lead` is at least the number of columns. T is float or double.
+// Functions that can fail return false then, and leave their results unspecified. Pivots, error cases and signs are
+// those of the routines on large matrices (ir/graph/graph.h).
 
 namespace tdsl::rt::small {
 
