@@ -189,7 +189,7 @@ void LoopNestBuilder::check(const ir::Check& c) {
 }
 
 void LoopNestBuilder::routine(const ir::Node& n, const ir::Routine& r) {
-  nest::SmallRoutine call{r.kind, {}, {}};
+  nest::SmallRoutine call{r.kind, {}, {}, r.solves};
   for (const ValueId v : r.operands) call.operands.push_back(variable(v));
   const ValueId first = n.results[0];
   if (!is_tensor(first)) {

@@ -146,7 +146,8 @@ void NestInterpreter::small_routine(const SmallRoutine& r) {
   std::vector<std::shared_ptr<ir::Array>> results;
   for (const ValueId v : r.results)
     results.push_back(std::make_shared<ir::Array>(zeros(nest_.variable(v).type.scalar, shape(nest_.variable(v)))));
-  ir::eval::evaluate_factorisation({here(), {}, {}}, {r.kind, r.operands}, operands, results);
+  const ir::Routine routine{r.kind, r.operands, 0, nullptr, r.solves};
+  ir::eval::evaluate_factorisation({here(), {}, {}}, routine, operands, results);
   for (std::size_t k = 0; k < results.size(); ++k) array(r.results[k]) = std::move(*results[k]);
 }
 

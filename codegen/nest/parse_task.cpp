@@ -156,6 +156,10 @@ RequireSizes PartParser::sizes() {
 SmallRoutine PartParser::small_routine() {
   SmallRoutine r;
   r.kind = ir::named_kind(cursor_, ir::Routine::Kind::kLstsq, "routine");
+  using SolveKind = ir::Routine::SolveKind;
+  for (const SolveKind kind : {SolveKind::kLower, SolveKind::kUpper, SolveKind::kPositive}) {
+    if (cursor_.accept(name_of(kind))) r.solves = kind;
+  }
   list("[", "]", [&] { r.operands.push_back(known_value()); });
   cursor_.expect("to");
   list("[", "]", [&] { r.results.push_back(known_value()); });

@@ -262,7 +262,9 @@ class TextPrinter {
                r.guard ? " where " + text(r.guard) : "", ir::quoted(r.message));
         },
         [&](const SmallRoutine& r) {
-          line("routine {} [{}] to [{}]", ir::name_of(r.kind), values_text(r.operands), values_text(r.results));
+          line("routine {}{} [{}] to [{}]", ir::name_of(r.kind),
+               r.solves == ir::Routine::SolveKind::kGeneral ? "" : fmt::format(" {}", name_of(r.solves)),
+               values_text(r.operands), values_text(r.results));
         },
         [&](const RowProducts& p) {
           line("multiply {} {} by {} with {}{} block {} over {}", name_of(p.kind), text(p.to), text(p.x), text(p.y),

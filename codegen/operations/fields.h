@@ -151,6 +151,7 @@ void visit_step(auto& v, Of<RoutineStep> auto& s) {
       },
       s.operands);
   v.property("axis", s.axis);
+  v.property("solves", s.solves);
   v.extent("count", s.count);
   v.list("sizes", kMentions, s.sizes);
   v.property("site", s.site);

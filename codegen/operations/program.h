@@ -210,6 +210,7 @@ struct RoutineStep {
   std::vector<Operand> operands;
   std::vector<Result> results;
   std::int64_t axis = 0;
+  ir::Routine::SolveKind solves = ir::Routine::SolveKind::kGeneral;
   Extent count;                                 ///< topk: how many
   std::vector<ValueId> sizes;                   ///< values that the operands' extents depend on, host or not
   int site = 0;                                 ///< the first of its own sites

@@ -154,8 +154,8 @@ class Walk::Body {
   }
 
   void routine(const RoutineStep& r) {
-    rt::routines::Call call{library_routine(r.kind), {}, {}, {r.site, session_->line(), r.known, r.branch}, r.axis,
-                            number(r.count)};
+    rt::routines::Call call{library_routine(r.kind), {},      {}, {r.site, session_->line(), r.known, r.branch}, r.axis,
+                            number(r.count),         r.solves};
     for (const RoutineStep::Operand& o : r.operands) {
       call.operands.push_back(tensor(o.tensor));
       if (o.ends) tensors_.erase(o.tensor);

@@ -1,5 +1,8 @@
 #include "frontend/lower/builtins.h"
 
+#include <set>
+#include <string>
+
 namespace tdsl::frontend {
 
 namespace {
@@ -159,8 +162,9 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
-         name == "edge" || name == "reflect" || name == "symmetric";
+  static const std::set<std::string> words = {"pi",      "newaxis",   "left",  "right", "periodic", "edge",
+                                              "reflect", "symmetric", "lower", "upper", "positive", "general"};
+  return words.contains(name);
 }
 
 }  // namespace tdsl::frontend

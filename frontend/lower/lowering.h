@@ -125,9 +125,10 @@ std::string option_word(Lowerer& lowerer, const ast::Call& call, const std::stri
                         const std::vector<std::string>& words);
 /// A complex matrix (or, with `is_matrix` false, the rows of a right side) as a real tensor of twice the extents, and
 /// the complex tensor of such a result. `hermitian`: imaginary parts on the diagonal are 0.
-Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool hermitian = false);
+/// The first `batch` dimensions remain.
+Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool hermitian = false, std::size_t batch = 0);
 Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix,
-                    bool hermitian = false);
+                    bool hermitian = false, std::size_t batch = 0);
 /// The `least` to `most` positional arguments; other arguments must be `named`.
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
                                const ir::SourceRange& range, const std::set<std::string>& named = {});

@@ -1,5 +1,6 @@
 #include "ir/differentiate/routine.h"
 
+#include <functional>
 #include <utility>
 
 #include "ir/differentiate/compute.h"
@@ -129,22 +130,46 @@ class RoutineAdjoint : RoutineAdjointWriter {
   }
 
   void solved() {
+    using SolveKind = Routine::SolveKind;
     const ValueId a = routine_.operands[0];
     const ValueId b = routine_.operands[1];
     const ValueId x = node_.results[0];
+    const SolveKind kind = routine_.solves;
+    const SolveKind turned = kind == SolveKind::kLower   ? SolveKind::kUpper
+                             : kind == SolveKind::kUpper ? SolveKind::kLower
+                                                         : kind;
     const ValueId given = adjoints_.tensor(x);
-    const ValueId of_b = routine(Routine::Kind::kSolve, {transposed(a), given}, type_of(b));
-    if (activity_.contains(a)) {
-      const Type type = type_of(a);
-      if (type_of(b).rank() == 1) {
-        contribute(a, negation_of(product_of(at(of_b, {label(0)}), at(x, {label(1)}))));
-      } else {
-        const Expr term = product_of(at(of_b, {label(0), label(2)}), at(x, {label(1), label(2)}));
-        const ValueId sums = product(type, type_of(b).shape[1], term);
-        contribute(a, negation_of(at(sums, {label(0), label(1)})));
-      }
+    const ValueId matrix = kind == SolveKind::kPositive ? a : transposed(a);
+    const ValueId of_b = solution(matrix, given, batched_type_of(b), turned);
+    if (activity_.contains(a)) contribute(a, of_read_part(matrix_adjoint(of_b, x)));
+    if (activity_.contains(b)) contribute(b, of_b);
+  }
+
+  /// Elements of -db x' at rows and columns, for every matrix.
+  std::function<Expr(std::int32_t, std::int32_t)> matrix_adjoint(ValueId of_b, ValueId x) {
+    if (is_vector(x)) {
+      return [=, this](std::int32_t row, std::int32_t column) {
+        return negation_of(product_of(at(of_b, {label(row)}), at(x, {label(column)})));
+      };
     }
-    if (activity_.contains(b)) adjoints_.add(b, of_b, node_.range);
+    const ValueId a = routine_.operands[0];
+    const Expr term = product_of(at(of_b, {label(0), label(2)}), at(x, {label(1), label(2)}));
+    const ValueId sums = product(matrix_type(rows(a), columns(a)), columns(x), term);
+    return [=, this](std::int32_t row, std::int32_t column) { return negation_of(at(sums, row, column)); };
+  }
+
+  /// The derivative by the triangle that `solve` reads.
+  [[nodiscard]] Expr of_read_part(const std::function<Expr(std::int32_t, std::int32_t)>& of_a) const {
+    using SolveKind = Routine::SolveKind;
+    const Expr own = of_a(0, 1);
+    switch (routine_.solves) {
+      case SolveKind::kGeneral: return own;
+      case SolveKind::kPositive: return lower_half(sum_of(own, of_a(1, 0)));
+      case SolveKind::kLower:
+      case SolveKind::kUpper: break;
+    }
+    const BinaryOp reads = routine_.solves == SolveKind::kLower ? BinaryOp::kGe : BinaryOp::kLe;
+    return select(binary(reads, label(0), label(1)), own, float_constant(own->type, 0.0));
   }
 
   void inverse() {
@@ -152,7 +177,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId y = node_.results[0];
     const ValueId given = adjoints_.tensor(y);
     const Type type = type_of(a);
-    const Extent& n = type.shape[0];
+    const Extent n = rows(a);
     const ValueId left = product(type, n, product_of(at(y, {label(2), label(0)}), at(given, {label(2), label(1)})));
     const ValueId both = product(type, n, product_of(at(left, {label(0), label(2)}), at(y, {label(1), label(2)})));
     contribute(a, negation_of(at(both, {label(0), label(1)})));
@@ -178,11 +203,11 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const Expr used = select(binary(BinaryOp::kGe, label(0), label(1)), at(given, {label(0), label(1)}), zero);
     const ValueId triangle = tensor(type, used);
     const Expr term = product_of(at(l, {label(2), label(0)}), at(triangle, {label(2), label(1)}));
-    const ValueId products = product(type, type.shape[0], term);
+    const ValueId products = product(type, rows(a), term);
     const ValueId p = tensor(type, lower_half(at(products, 0, 1)));
     const ValueId upper = transposed(l);
-    const ValueId z = routine(Routine::Kind::kSolve, {upper, p}, type);
-    const ValueId s = routine(Routine::Kind::kSolve, {upper, transposed(z)}, type);
+    const ValueId z = solution(upper, p, type);
+    const ValueId s = solution(upper, transposed(z), type);
     contribute(a, lower_half(sum_of(at(s, 0, 1), at(s, 1, 0))));
   }
 };

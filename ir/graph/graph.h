@@ -17,6 +17,7 @@
 #include "ir/graph/source.h"
 #include "ir/graph/sparse_iteration.h"
 #include "ir/graph/value.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 
 // The index graph, the first of the three forms: the common form of loops, whole-tensor operations and index notation.
 //
@@ -128,11 +129,14 @@ struct Random {
 [[nodiscard]] std::string_view name_of(Random::Kind kind);
 
 /// A library routine over whole tensors. Routines along lines (`is_line`) process every line of their one operand along
-/// `axis` independently; the others are factorisations and solvers of float matrices.
+/// `axis` independently; the others are factorisations and solvers of float matrices, and of batches: the leading
+/// dimensions of operands and results number the matrices of the last two. Batches of solve's and lstsq's operands
+/// agree, or one has the extent 1 and serves all.
 ///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
 ///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
-///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
+///   solve (A, b)   b and x have A's rank (matrices) or one less (vectors); `solves` says what is known of A
+///   cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
 ///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
@@ -143,6 +147,7 @@ struct Random {
 /// equal up to the square root of the rounding unit). An operand that is singular or not positive definite stops the
 /// run.
 struct Routine {
+  using SolveKind = rt::routines::SolveKind;
   enum class Kind : std::uint8_t {
     kCumsum,
     kCumprod,
@@ -165,6 +170,7 @@ struct Routine {
   std::vector<ValueId> operands;
   std::int64_t axis = 0;         ///< for routines along lines
   ForeignRef foreign = nullptr;  ///< for kForeign
+  SolveKind solves = SolveKind::kGeneral;
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);

@@ -164,6 +164,10 @@ class NodeParser : protected ExprParser {
     r.kind = named_kind(cursor_, Routine::Kind::kLstsq, "routine");
     r.operands = value_list("(", ")");
     if (cursor_.accept("axis")) r.axis = cursor_.integer();
+    using SolveKind = Routine::SolveKind;
+    for (const SolveKind kind : {SolveKind::kLower, SolveKind::kUpper, SolveKind::kPositive}) {
+      if (r.kind == Routine::Kind::kSolve && cursor_.accept(name_of(kind))) r.solves = kind;
+    }
     return r;
   }
 

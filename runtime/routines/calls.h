@@ -88,6 +88,12 @@ inline void det(Session& session, Into determinant, TensorHandle a, const Site& 
 inline void solve(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site) {
   matrix_call(session, Routine::kSolve, {x}, site, std::move(a), std::move(b));
 }
+inline void solve(Session& session, Into x, TensorHandle a, TensorHandle b, SolveKind kind, const Site& site) {
+  Call call{Routine::kSolve, {}, {}, site, 0, 0, kind};
+  call.operands.push_back(std::move(a));
+  call.operands.push_back(std::move(b));
+  carry_out(session, call, {x}, make_matrix_kernel);
+}
 inline void lstsq(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site) {
   matrix_call(session, Routine::kLstsq, {x}, site, std::move(a), std::move(b));
 }

@@ -117,6 +117,7 @@ std::string print(const Spelling& s, const SmallRoutine& r, const ir::SourceRang
   }
   if (r.kind == ir::Routine::Kind::kDet)
     return fmt::format("{} = rt::small::det({});", s.name(r.results[0]), s.name(r.operands[0]));
+  if (r.solves != ir::Routine::SolveKind::kGeneral) names += ", " + codegen::solve_kind_text(r.solves);
   return fmt::format("rt::small::{}(place({}){});", ir::name_of(r.kind), s.line(place), names);
 }
 

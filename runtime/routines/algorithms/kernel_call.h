@@ -66,11 +66,12 @@ enum class KernelName : std::uint8_t {
   kPick,
 };
 
-/// A kernel, its element type (that of its operands), and its numeric arguments.
+/// A kernel, its element type (that of its operands), and its numeric arguments. kSolve has a SolveKind.
 struct KernelCall {
   KernelName name = KernelName::kContraction;
   ElementType type = ElementType::kF64;
   std::vector<Index> numbers = {};
+  int batch = 0;  ///< leading dimensions of all operands that number the kernel's matrices
 };
 
 }  // namespace tdsl::rt::routines

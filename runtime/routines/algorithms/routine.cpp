@@ -48,13 +48,16 @@ class Choice : private Steps {
   void run() {
     const Traits& traits = traits_of(call_.routine);
     const auto alone = [&] { on_one_rank(caller_, call_, traits.first_alone); };
-    if (traits.distributed == nullptr) return alone();
+    if (traits.distributed == nullptr || is_batch() || call_.solves != SolveKind::kGeneral) return alone();
     const bool distributed = caller_.distributes(operand_bytes()) && suits();
     either(
         call_.site.known, 0, distributed, [&] { traits.distributed(caller_, call_); }, alone);
   }
 
  private:
+  [[nodiscard]] bool is_batch() const {
+    return !is_line(call_.routine) && call_.operands.front().state().desc.shape.size() > 2;
+  }
   /// Whether the sizes are suitable for the distributed variant.
   [[nodiscard]] bool suits() {
     const std::vector<Index>& shape = operand(0).state().desc.shape;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/routines/algorithms/caller.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 
 // Recording of library routines, for emitted programs (runtime/routines/calls.h) and for `tdslc explain`.
 //
@@ -21,6 +22,10 @@
 //     cumsum     (cumprod, cummax, cummin alike) totals of up to 64 blocks per line, those before each block, running
 //                results within blocks
 //     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
+//     batches    (leading dimensions of operands of more than two) on any number of ranks: one operation whose blocks
+//     are
+//                cut along the batch and have whole matrices, which one kernel after the other or vectors of
+//                eight compute (runtime/routines/batched)
 //     qr         if m >= 2 n: QR of row blocks, then of their stacked R (Benson, Gleich and Demmel 2013); Q directly,
 //                from each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
 //
@@ -52,6 +57,8 @@ enum class Routine : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Routine routine);
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine routine) { return routine <= Routine::kCummin; }
+/// Scans, sorts and topk, which work along one axis.
+[[nodiscard]] constexpr bool is_line(Routine routine) { return routine <= Routine::kTopk; }
 /// The number that tells kernels which running reduction it is.
 [[nodiscard]] constexpr Index scan_number(Routine routine) { return static_cast<Index>(routine); }
 
@@ -74,6 +81,7 @@ struct Call {
   Site site;
   Index axis = 0;   ///< for routines along lines
   Index count = 0;  ///< topk: number of elements
+  SolveKind solves = SolveKind::kGeneral;
 };
 
 /// Records the call's operations and fills in the requested results. Throws RunError.

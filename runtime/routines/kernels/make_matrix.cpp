@@ -1,3 +1,7 @@
+#include <utility>
+
+#include "runtime/routines/batched/each_matrix.h"
+#include "runtime/routines/batched/lanes.h"
 #include "runtime/routines/kernels/blocked.h"
 #include "runtime/routines/kernels/make.h"
 #include "runtime/routines/kernels/matrix.h"
@@ -15,7 +19,7 @@ Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine pl
     case KernelName::kCholesky: return kernels::cholesky<T>(place);
     case KernelName::kInverse: return inverse<T>(place);
     case KernelName::kDeterminant: return determinant<T>(place);
-    case KernelName::kSolve: return kernels::solve<T>(place);
+    case KernelName::kSolve: return kernels::solve<T>(place, static_cast<SolveKind>(n[0]));
     case KernelName::kLeastSquares: return least_squares<T>(place);
     case KernelName::kLu: return kernels::lu<T>(place);
     case KernelName::kQr: return kernels::qr<T>(place);
@@ -49,12 +53,32 @@ Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine pl
   }
 }
 
+/// The kernel of `one` matrix for each matrix of a batch; small ones have their own for some routines.
+template <class T>
+Kernel batched_kernel(const KernelCall& call, SourceLine place, Kernel one) {
+  const bool counts = call.name == KernelName::kRowNumbers;
+  Kernel each = kernels::each_matrix(std::move(one), call.batch, sizeof(T), counts ? sizeof(std::int64_t) : sizeof(T));
+  const kernels::Batched batched = {call.batch, place, each};
+  switch (call.name) {
+    case KernelName::kSolve: return kernels::solve_in_lanes<T>(batched, static_cast<SolveKind>(call.numbers[0]));
+    case KernelName::kInverse: return kernels::inverse_in_lanes<T>(batched);
+    case KernelName::kDeterminant: return kernels::determinant_in_lanes<T>(batched);
+    case KernelName::kCholesky: return kernels::cholesky_in_lanes<T>(batched);
+    default: return each;
+  }
+}
+
+template <class T>
+Kernel kernel_of(const KernelCall& call, SourceLine place) {
+  Kernel one = matrix_kernel<T>(call.name, call.numbers, place);
+  return call.batch == 0 ? one : batched_kernel<T>(call, place, std::move(one));
+}
+
 }  // namespace
 
 Kernel make_matrix_kernel(const KernelCall& call, SourceLine place) {
   TDSL_CHECK(call.type == ElementType::kF32 || call.type == ElementType::kF64, "matrices of floats");
-  return call.type == ElementType::kF32 ? matrix_kernel<float>(call.name, call.numbers, place)
-                                        : matrix_kernel<double>(call.name, call.numbers, place);
+  return call.type == ElementType::kF32 ? kernel_of<float>(call, place) : kernel_of<double>(call, place);
 }
 
 }  // namespace tdsl::rt::routines

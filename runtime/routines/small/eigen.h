@@ -6,14 +6,11 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "runtime/plan/space/index.h"
 
-// Serial factorisations and solvers of small matrices, for tasks that hold many of them. Matrices are row-major:
-// element (i, j) of `a` is a[i * lead + j], and `lead` is at least the number of columns. T is float or double.
-// Functions that can fail return false then, and leave their results unspecified. Pivots, error cases and signs are
-// those of the routines on large matrices (ir/graph/graph.h).
+// Eigenvectors of small symmetric matrices, for tasks that hold many of them. Matrices are row-major: element (i, j) of
+// `a` is a[i * lead + j]. T is float or double. Signs are those of the routine on large matrices (ir/graph/graph.h).
 
 namespace tdsl::rt::small {
 
@@ -40,11 +37,6 @@ class Buffer {
 };
 
 namespace detail {
-
-template <class T>
-void swap_rows(T* a, Index lead, Index columns, Index i, Index k) {
-  if (i != k) std::swap_ranges(a + i * lead, a + i * lead + columns, a + k * lead);
-}
 
 /// Makes a(p, q) 0 by a rotation from both sides, on the lower triangle; `v` takes the rotation as well.
 template <class T>
@@ -86,74 +78,6 @@ T sign_of_column(const T* v, Index n, Index j) {
 }
 
 }  // namespace detail
-
-/// L and U of n x n elements in place, rows exchanged for the largest pivots; `pivots[k]` is the row that row k was
-/// exchanged with. False if a pivot is exactly 0, but factorised anyway.
-template <class T>
-[[nodiscard]] bool lu(T* a, Index n, Index lead, Index* pivots) {
-  bool regular = true;
-  for (Index k = 0; k < n; ++k) {
-    Index chosen = k;
-    for (Index i = k + 1; i < n; ++i) {
-      if (std::abs(a[i * lead + k]) > std::abs(a[chosen * lead + k])) chosen = i;
-    }
-    pivots[k] = chosen;
-    detail::swap_rows(a, lead, n, k, chosen);
-    const T* row = a + k * lead;
-    if (row[k] == 0) {
-      regular = false;
-      continue;
-    }
-    for (Index i = k + 1; i < n; ++i) {
-      T* to = a + i * lead;
-      const T factor = to[k] /= row[k];
-      for (Index j = k + 1; j < n; ++j) to[j] -= factor * row[j];
-    }
-  }
-  return regular;
-}
-
-/// Solves for the `columns` columns of x in place, with the result of lu() for a regular matrix.
-template <class T>
-void solve_factored(const T* a, Index n, Index lead, const Index* pivots, T* x, Index columns, Index x_lead) {
-  for (Index k = 0; k < n; ++k) detail::swap_rows(x, x_lead, columns, k, pivots[k]);
-  const auto subtract = [&](Index i, Index k) {
-    const T factor = a[i * lead + k];
-    for (Index j = 0; j < columns; ++j) x[i * x_lead + j] -= factor * x[k * x_lead + j];
-  };
-  for (Index i = 0; i < n; ++i) {
-    for (Index k = 0; k < i; ++k) subtract(i, k);
-  }
-  for (Index i = n; i-- > 0;) {
-    for (Index k = i + 1; k < n; ++k) subtract(i, k);
-    for (Index j = 0; j < columns; ++j) x[i * x_lead + j] /= a[i * lead + i];
-  }
-}
-
-/// The determinant from the result of lu().
-template <class T>
-[[nodiscard]] T determinant(const T* a, Index n, Index lead, const Index* pivots) {
-  T product = 1;
-  for (Index k = 0; k < n; ++k) product *= pivots[k] == k ? a[k * lead + k] : -a[k * lead + k];
-  return product;
-}
-
-/// The lower factor in place, of the lower triangle; elements above become 0. False if it is not positive definite.
-template <class T>
-[[nodiscard]] bool cholesky(T* a, Index n, Index lead) {
-  for (Index i = 0; i < n; ++i) {
-    T* row = a + i * lead;
-    for (Index j = 0; j <= i; ++j) {
-      const T* other = a + j * lead;
-      T sum = row[j];
-      for (Index k = 0; k < j; ++k) sum -= row[k] * other[k];
-      if (i == j && !(sum > 0)) return false;
-      row[j] = i == j ? std::sqrt(sum) : sum / other[j];
-    }
-    std::fill(row + i + 1, row + n, T(0));
-  }
-  return true;
-}
 
 /// Eigenvalues of the lower triangle in ascending order, and eigenvectors as columns in place of the matrix, by
 /// rotations (Jacobi's method). Elements must be finite. False without convergence.
