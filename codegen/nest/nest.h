@@ -348,8 +348,9 @@ struct RequireSizes {
   Expr guard;  ///< may be null
   std::string message;
 };
-/// `routine solve [%3, %4] to [%5]`, `routine solve lower […] to […]`: a routine on small matrices (runtime/routines/small). Operands are read before the
-/// first result is written, so a result may be an operand. A result of rank 0 is a mutable local.
+/// `routine solve [%3, %4] to [%5]`, `routine solve lower […] to […]`: a routine on small matrices
+/// (runtime/routines/small). Operands are read before the first result is written, so a result may be an operand. A
+/// result of rank 0 is a mutable local.
 struct SmallRoutine {
   ir::Routine::Kind kind = ir::Routine::Kind::kSolve;
   std::vector<ValueId> operands;

@@ -232,7 +232,7 @@ bool Subscripts::inside(const Expr& e, const Extent& extent) const {
 
 namespace {
 
-/// What the comparison says is not negative; nullopt for other conditions.
+/// A polynomial that the comparison requires to be nonnegative; nullopt for other conditions.
 std::optional<Extent> not_negative_by(const Expr& condition) {
   const auto* b = std::get_if<Binary>(&condition->op);
   if (b == nullptr || b->left->type != Scalar::kI64) return std::nullopt;
