@@ -411,11 +411,7 @@ class ProgramEmitter {
     for (const RoutineStep::Operand& o : r.operands) arguments += ", " + moved_if(o.ends, o.tensor);
     if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
     if (r.kind == ir::Routine::Kind::kTopk) arguments += ", " + expr_.text(r.count);
-    if (r.solves != ir::Routine::SolveKind::kGeneral) {
-      std::string word(name_of(r.solves));
-      word[0] = static_cast<char>(word[0] - 'a' + 'A');
-      arguments += ", rt::routines::SolveKind::k" + word;
-    }
+    if (r.solves != ir::Routine::SolveKind::kGeneral) arguments += ", " + solve_kind_text(r.solves);
     std::string site = fmt::format("{}, {}", r.site, line_of(s));
     if (r.branch != 0) site += fmt::format(", {}, {}", known_text(r.known), r.branch);
     mark(s.range);

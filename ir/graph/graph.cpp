@@ -90,6 +90,12 @@ std::string_view name_of(Routine::Kind kind) { return kRoutineNames.at(static_ca
 
 bool is_line(Routine::Kind kind) { return kind <= Routine::Kind::kTopk; }
 
+bool runs_in_tasks(Routine::Kind kind) {
+  using Kind = Routine::Kind;
+  return kind == Kind::kSolve || kind == Kind::kInv || kind == Kind::kCholesky || kind == Kind::kDet ||
+         kind == Kind::kEigh;
+}
+
 ValueId Program::new_value(Type type, std::string value_name, SourceRange range) {
   values.push_back({std::move(type), std::move(value_name), range});
   return {static_cast<std::int32_t>(values.size() - 1)};

@@ -176,6 +176,8 @@ struct Routine {
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);
+/// True if a task may hold the routine on small matrices, like a reduction (runtime/routines/small).
+[[nodiscard]] bool runs_in_tasks(Routine::Kind kind);
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine::Kind kind) { return kind <= Routine::Kind::kCummin; }
 
