@@ -8,6 +8,7 @@
 
 #include "frontend/frontend.h"
 #include "frontend/index/index.h"
+#include "frontend/syntax/parsed_files.h"
 #include "tests/fuzz/compiler_fuzz.h"
 
 namespace {
@@ -72,6 +73,24 @@ std::string disagreement(const files::path& path) {
                                : sources.place(index.declarations[static_cast<std::size_t>(found->declaration)].range));
   }
   return {};
+}
+
+TEST_CASE("a file is parsed again when its text has changed") {
+  const auto with_text = [](const char* text) {
+    SourceManager sources;
+    sources.add("p.tdsl", text);
+    return sources;
+  };
+  ParsedFiles files;
+  const auto first = files.of(with_text("let x = 1;\n"), 0);
+  CHECK(first->complete);
+  CHECK(files.of(with_text("let x = 1;\n"), 0) == first);
+  for (int k = 0; k < 2; ++k) {  // messages are those of the text, however often it is read
+    DiagnosticSink sink;
+    CHECK(!files.module_of(with_text("let x = ;\n"), 0, sink));
+    CHECK(sink.error_count() == 1);
+  }
+  CHECK(files.of(with_text("let x = 1;\n"), 0) != first);
 }
 
 }  // namespace
