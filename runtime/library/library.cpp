@@ -90,7 +90,9 @@ class CalledRun final : public ProgramRun {
       failed_alike_ = execution_->sink.engine().failed_alike();
       throw;
     }
-    if (!options_.dry_run) execution_->sink.commit_outputs();
+    if (options_.dry_run) return;
+    execution_->sink.commit_outputs();
+    execution_->sink.keep_run();
   }
   /// True if compute() ended with a program error that occurred on all ranks.
   [[nodiscard]] bool failed_alike() const { return failed_alike_; }

@@ -55,7 +55,7 @@ struct EarlierRuns {
   struct Planned {
     std::string plan, memory;                             ///< texts; empty: none, all of it
     std::shared_ptr<const plan::PlanValue> value;         ///< the plan; null: none
-    std::shared_ptr<plan::Planner::Decisions> decisions;  ///< of the runs that follow it; null: of one run
+    std::shared_ptr<record::SharedPlans> shared;          ///< by the runs that follow it; null: there is one
   };
   std::optional<plan::Machine> machine;
   std::optional<bool> alike;         ///< processors

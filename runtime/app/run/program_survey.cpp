@@ -139,7 +139,7 @@ std::shared_ptr<const EarlierRuns::Planned> ProgramRun::to_follow(Execution& exe
     auto known = earlier_->planned.find(key);
     if (known == earlier_->planned.end()) {
       Planned made = planned(execution);
-      made.decisions = plan::Planner::no_decisions();
+      made.shared = std::make_shared<record::SharedPlans>();
       known = earlier_->planned.emplace(key, std::make_shared<const Planned>(std::move(made))).first;
     }
     found = known->second;
@@ -189,7 +189,7 @@ void ProgramRun::survey(Execution& execution) {
     if (plan->memory > 0) open_disk(execution, *plan);
     if (!plan->at.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(plan));
   }
-  if (found->decisions != nullptr) execution.sink.share(found->decisions);
+  if (found->shared != nullptr) execution.sink.share(found->shared);
   if (execution.checkpoints) execution.checkpoints->begin(found->plan);
   phases_.plan += watch_.lap();
 }
