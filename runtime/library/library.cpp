@@ -174,7 +174,7 @@ class Library {
   std::string params_;           ///< their words
   EarlierRuns earlier_;
   std::unique_ptr<CallerRanks> caller_;
-  std::unique_ptr<World> world_;    ///< null after a failed run
+  std::unique_ptr<World> world_;  ///< null after a failed run
   std::unique_ptr<Store> store_ = std::make_unique<Store>();
   std::unique_ptr<Arrays> arrays_;  ///< of the previous run
   std::unique_ptr<CalledRun> run_;

@@ -18,8 +18,7 @@ void PlanningSink::keep_run() {
 
 void PlanningSink::segment(plan::Segment segment) {
   if (earlier_ != nullptr) {
-    const bool repeats = repeated_ < earlier_->parts.size() &&
-                         earlier_->parts[repeated_].recorded.ops == segment.ops &&
+    const bool repeats = repeated_ < earlier_->parts.size() && earlier_->parts[repeated_].recorded.ops == segment.ops &&
                          earlier_->parts[repeated_].recorded.dropped == segment.dropped && segment.settled.empty();
     if (repeats) return planned(*earlier_->parts[repeated_++].planned);
     leave_earlier();

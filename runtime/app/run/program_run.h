@@ -53,9 +53,9 @@ struct CheckpointStart {
 struct EarlierRuns {
   /// The plan of a run.
   struct Planned {
-    std::string plan, memory;                             ///< texts; empty: none, all of it
-    std::shared_ptr<const plan::PlanValue> value;         ///< the plan; null: none
-    std::shared_ptr<record::SharedPlans> shared;          ///< by the runs that follow it; null: there is one
+    std::string plan, memory;                      ///< texts; empty: none, all of it
+    std::shared_ptr<const plan::PlanValue> value;  ///< the plan; null: none
+    std::shared_ptr<record::SharedPlans> shared;   ///< by the runs that follow it; null: there is one
   };
   std::optional<plan::Machine> machine;
   std::optional<bool> alike;         ///< processors
@@ -105,16 +105,16 @@ class ProgramRun {
   void warn(const std::string& text);  ///< rank 0 only
 
   // Planning. Throws RunError if the requested plan is impossible or does not fit.
-  [[nodiscard]] bool plans_as_asked() const;                           ///< the same on all ranks, without communication
-  [[nodiscard]] bool is_planned_as_whole() const;                      ///< likewise
-  [[nodiscard]] plan::PlanRequest plan_request() const;                ///< rank 0 only: reads --use-plan
-  [[nodiscard]] StartRequest start_request(const RunSetup& setup);     ///< likewise
-  [[nodiscard]] FittingStart find_plan(Execution& execution);          ///< likewise; writes --save-plan
-  [[nodiscard]] std::vector<std::string> spill_folders() const;        ///< without communication
-  void open_disk(Execution& execution, const plan::PlanValue& plan);   ///< collective
+  [[nodiscard]] bool plans_as_asked() const;                          ///< the same on all ranks, without communication
+  [[nodiscard]] bool is_planned_as_whole() const;                     ///< likewise
+  [[nodiscard]] plan::PlanRequest plan_request() const;               ///< rank 0 only: reads --use-plan
+  [[nodiscard]] StartRequest start_request(const RunSetup& setup);    ///< likewise
+  [[nodiscard]] FittingStart find_plan(Execution& execution);         ///< likewise; writes --save-plan
+  [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without communication
+  void open_disk(Execution& execution, const plan::PlanValue& plan);  ///< collective
   [[nodiscard]] std::shared_ptr<const EarlierRuns::Planned> to_follow(Execution& execution);  ///< collective
-  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);    ///< collective
-  void survey(Execution& execution);                                   ///< collective
+  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);                           ///< collective
+  void survey(Execution& execution);                                                          ///< collective
 
   // Checkpoints. Collective.
   [[nodiscard]] std::optional<CheckpointStart> find_checkpoint(

@@ -262,7 +262,8 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
 /// The place of the dimension in its input.
 std::string SessionInputs::text_of(const Source& source, const std::map<std::string, File>& files) {
   const InputDeclaration& input = *source.input;
-  return "dimension " + std::to_string(source.dimension) + " of " + input.name + " (`" + files.at(input.name).path + "`)";
+  return "dimension " + std::to_string(source.dimension) + " of " + input.name + " (`" + files.at(input.name).path +
+         "`)";
 }
 
 /// Binds the names of dimensions from files with a shape, or with entries that give a lower bound of it.

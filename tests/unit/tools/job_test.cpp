@@ -31,8 +31,7 @@ TEST_CASE("a profile of a site is read, printed and compared") {
   CHECK(site_text(again) == site_text(site));
   CHECK(site_differences(site, again).empty());
   CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key `kores` [site-profile]");
-  CHECK(error_of([] { (void)parse_site("nodes 1\n", "s"); }) ==
-        "s:1: expected `key = value` [site-profile]");
+  CHECK(error_of([] { (void)parse_site("nodes 1\n", "s"); }) == "s:1: expected `key = value` [site-profile]");
   CHECK(has(error_of([] { (void)parse_site("nodes = 4\n", "s"); }), "`cores = …` is missing"));
   CHECK(has(error_of([] { (void)parse_site("partition = a b\n", "s"); }), "a name without blanks"));
   CHECK(has(error_of([] { (void)parse_site("max_time = soon\n", "s"); }), "a time as Slurm writes it"));

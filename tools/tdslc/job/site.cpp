@@ -277,7 +277,8 @@ Site propose_site(std::string_view nodes, std::string_view plugins, std::string_
   auto chosen = std::ranges::find_if(
       partitions, [&](const Partition& p) { return p.up && (wanted.empty() ? p.is_default : p.name == wanted); });
   if (chosen == partitions.end()) chosen = std::ranges::find_if(partitions, [](const Partition& p) { return p.up; });
-  if (chosen == partitions.end()) throw rt::RunError("sinfo shows no partition that is up [batch-system]", rt::ExitCode::kRunTime);
+  if (chosen == partitions.end())
+    throw rt::RunError("sinfo shows no partition that is up [batch-system]", rt::ExitCode::kRunTime);
   Site site;
   site.partition = chosen->name;
   site.launcher = lists_pmix(plugins) ? JobLauncher::kSrun : JobLauncher::kMpirun;

@@ -113,10 +113,10 @@ std::string submit_script(const CommandRunner& run, const std::string& script) {
   for (int lines = 0; lines < 3 && begin != std::string_view::npos && begin > 0; ++lines)
     begin = said.rfind('\n', begin - 1);
   if (begin != std::string_view::npos && begin > 0) said.remove_prefix(begin + 1);
-  throw rt::RunError(
-      rt::with_id(fmt::format("sbatch did not take {}{}", script,
-                              said.empty() ? fmt::format(": exit code {}", result.exit_code) : ": " + std::string(said)),
-                  "batch-system"));
+  throw rt::RunError(rt::with_id(
+      fmt::format("sbatch did not take {}{}", script,
+                  said.empty() ? fmt::format(": exit code {}", result.exit_code) : ": " + std::string(said)),
+      "batch-system"));
 }
 
 std::vector<JobState> JobFollower::asked_states() {

@@ -31,10 +31,10 @@ std::string printed_by(const std::vector<std::string>& command, bool may_fail) {
   const codegen::ProcessResult result = codegen::run_process({.command = command, .capture = true});
   if (result.exit_code == 0) return result.output;
   if (may_fail) return {};
-  throw rt::RunError(rt::with_id(
-      fmt::format("{} does not answer: {}", command.front(),
-                  result.output.empty() ? "is Slurm installed here?" : std::string(trimmed(result.output))),
-      "batch-system"));
+  throw rt::RunError(
+      rt::with_id(fmt::format("{} does not answer: {}", command.front(),
+                              result.output.empty() ? "is Slurm installed here?" : std::string(trimmed(result.output))),
+                  "batch-system"));
 }
 
 Site proposed(const std::string& partition) {
