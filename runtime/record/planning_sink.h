@@ -36,9 +36,9 @@ struct SharedPlans {
 ///
 /// Note [Runs that repeat]
 /// With SharedPlans, a run takes the plans of the earlier run as long as it records the same segments: names, sizes,
-/// numbers of tensors, everything. At the first difference the planner plans what was recorded so far, as it would have
-/// done before, and goes on from there. Decisions depend on the recorded operations and the inputs alone, so the plans
-/// are those that the planner would have made.
+/// numbers of tensors, everything. At the first difference the planner plans the segments recorded so far and goes on.
+/// Decisions depend on the recorded operations and the inputs alone, so the plans are those that the planner would have
+/// made.
 class PlanningSink : public Sink {
  public:
   explicit PlanningSink(plan::PlanInputs inputs) : planner_(std::move(inputs)) {}

@@ -107,7 +107,7 @@ def _answers(caught: typing.List[BaseException]) -> typing.Iterator[int]:
 
 
 def _key_of(inputs: Inputs, wanted: Inputs) -> typing.Any:
-    """What a call depends on besides the elements, if it is of arrays and the library allocates all results; else None."""
+    """The layout of a call of arrays whose results the library allocates; None for other calls."""
     key: typing.List[typing.Any] = [*wanted]
     for value in wanted.values():
         if value is not None:
