@@ -87,13 +87,16 @@ def _slow_address(array: "np.ndarray[typing.Any, typing.Any]") -> int:
 
 def _fast_address(array: typing.Any, pointer: typing.Any = ctypes.c_void_p, after: int = object.__basicsize__) -> int:
     """An array's structure begins with the head of all objects and this address (numpy/ndarraytypes.h)."""
-    return pointer.from_address(id(array) + after).value or 0
+    address: int = pointer.from_address(id(array) + after).value or 0
+    return address
 
 
 def _address() -> typing.Callable[[typing.Any], int]:
     sample = np.zeros(4)
     fast = sys.implementation.name == "cpython" and all(_fast_address(part) == _slow_address(part) for part in (sample, sample[1:]))
-    return _fast_address if fast else _slow_address
+    if fast:
+        return _fast_address
+    return _slow_address
 
 
 # The address of an array's first element.
