@@ -134,7 +134,7 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
     ir::Program next = pass.run(current, context);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (context.failed()) return next;
-    check(next, pass.name);
+    if (options.verify_each || &pass == &kPipeline.back()) check(next, pass.name);
     if (options.after_pass) options.after_pass(pass, current, next, seconds.count());
     current = std::move(next);
   }
