@@ -20,13 +20,14 @@ class RoutineLowering {
       : builder_(builder), node_(node), kind_(routine.kind) {
     step_.kind = routine.kind;
     step_.axis = routine.axis;
+    step_.scale = routine.scale;
     for (const ValueId v : routine.operands) step_.operands.push_back({builder.resolve(v)});
     for (const ValueId v : node.results) step_.results.push_back({builder.resolve(v)});
   }
 
   void run() {
     if (is_large()) warn_of_gathering();
-    if (kind_ == RoutineKind::kTopk)
+    if (kind_ == RoutineKind::kTopk || kind_ == RoutineKind::kIrfft)
       step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
     step_.sizes = sizes();
     step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
@@ -39,6 +40,10 @@ class RoutineLowering {
       case RoutineKind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
       case RoutineKind::kSort:
       case RoutineKind::kArgsort:
+      case RoutineKind::kFft:
+      case RoutineKind::kIfft:
+      case RoutineKind::kRfft:
+      case RoutineKind::kIrfft:
         if (builder_.type(step_.operands[0].tensor).rank() == 1) warn("a vector is one line");
         return;
       case RoutineKind::kSvd:

@@ -35,6 +35,8 @@ inline constexpr ir::Random::Kind kLast<ir::Random::Kind> = ir::Random::Kind::kS
 template <>
 inline constexpr ir::Routine::Kind kLast<ir::Routine::Kind> = ir::Routine::Kind::kForeign;
 template <>
+inline constexpr ir::Routine::Scale kLast<ir::Routine::Scale> = ir::Routine::Scale::kWhole;
+template <>
 inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kC128;
 
 template <class E>

@@ -152,6 +152,7 @@ void visit_step(auto& v, Of<RoutineStep> auto& s) {
       s.operands);
   v.property("axis", s.axis);
   v.extent("count", s.count);
+  v.property("scale", s.scale, ir::Routine::Scale::kNone);
   v.list("sizes", kMentions, s.sizes);
   v.property("site", s.site);
   v.property("known", s.known);

@@ -132,6 +132,9 @@ struct Random {
 ///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
 ///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
+///   fft, ifft  Fourier transforms of complex lines times `scale`: sum of x[j] exp(-2 pi i j k / n), + in ifft
+///   rfft    the first n / 2 + 1 elements of the fft of a real line
+///   irfft   the n reals, n the extent of the result's axis, whose rfft was given; without ifft's 1 / n
 ///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
@@ -151,6 +154,10 @@ struct Routine {
     kSort,
     kArgsort,
     kTopk,
+    kFft,
+    kIfft,
+    kRfft,
+    kIrfft,
     kSolve,
     kCholesky,
     kLu,
@@ -165,9 +172,16 @@ struct Routine {
   std::vector<ValueId> operands;
   std::int64_t axis = 0;         ///< for routines along lines
   ForeignRef foreign = nullptr;  ///< for kForeign
+  /// The factor of a Fourier transform of length n: 1, 1 / sqrt(n) or 1 / n.
+  enum class Scale : std::uint8_t { kNone, kRoot, kWhole } scale = Scale::kNone;
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
+[[nodiscard]] std::string_view name_of(Routine::Scale scale);
 [[nodiscard]] bool is_line(Routine::Kind kind);
+/// fft, ifft, rfft, irfft.
+[[nodiscard]] constexpr bool is_fourier(Routine::Kind kind) {
+  return Routine::Kind::kFft <= kind && kind <= Routine::Kind::kIrfft;
+}
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine::Kind kind) { return kind <= Routine::Kind::kCummin; }
 

@@ -64,6 +64,11 @@ enum class KernelName : std::uint8_t {
   kInOneRow,
   kOrigins,
   kPick,
+  // Fourier transforms of lines: axis, FourierScale, length.
+  kFft,
+  kIfft,
+  kRfft,
+  kIrfft,
 };
 
 /// A kernel, its element type (that of its operands), and its numeric arguments.

@@ -21,7 +21,7 @@ struct Traits {
 };
 
 /// Indexed by Routine.
-constexpr std::array<Traits, 16> kTraits = {{
+constexpr std::array<Traits, 20> kTraits = {{
     {"cumsum", 4, 3, distributed_scan, 1},
     {"cumprod", 4, 3, distributed_scan, 1},
     {"cummax", 4, 3, distributed_scan, 1},
@@ -29,6 +29,10 @@ constexpr std::array<Traits, 16> kTraits = {{
     {"sort", 1, 0},
     {"argsort", 1, 0},
     {"topk", 10, 8, distributed_topk, 1},
+    {"fft", 1, 0},
+    {"ifft", 1, 0},
+    {"rfft", 1, 0},
+    {"irfft", 1, 0},
     {"solve", 21, 20, distributed_solve, 1},
     {"cholesky", 11, 10, distributed_cholesky, 1},
     {"lu", 19, 15, distributed_lu, 1},

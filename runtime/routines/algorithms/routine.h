@@ -39,6 +39,10 @@ enum class Routine : std::uint8_t {
   kSort,
   kArgsort,
   kTopk,
+  kFft,
+  kIfft,
+  kRfft,
+  kIrfft,
   kSolve,
   kCholesky,
   kLu,
@@ -52,8 +56,13 @@ enum class Routine : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Routine routine);
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine routine) { return routine <= Routine::kCummin; }
+/// fft, ifft, rfft, irfft.
+[[nodiscard]] constexpr bool is_fourier(Routine routine) { return Routine::kFft <= routine && routine <= Routine::kIrfft; }
 /// The number that tells kernels which running reduction it is.
 [[nodiscard]] constexpr Index scan_number(Routine routine) { return static_cast<Index>(routine); }
+
+/// The factor of a Fourier transform of length n: 1, 1 / sqrt(n) or 1 / n. Mirrors ir::Routine::Scale.
+enum class FourierScale : std::uint8_t { kNone, kRoot, kWhole };
 
 /// Number of recording places, and of branches, reserved for a call.
 [[nodiscard]] int places_of(Routine routine);
@@ -73,7 +82,8 @@ struct Call {
   std::vector<Result> results;
   Site site;
   Index axis = 0;   ///< for routines along lines
-  Index count = 0;  ///< topk: number of elements
+  Index count = 0;  ///< topk: number of elements; irfft: extent of the result's axis
+  FourierScale scale = FourierScale::kNone;
 };
 
 /// Records the call's operations and fills in the requested results. Throws RunError.
