@@ -210,7 +210,7 @@ struct RoutineStep {
   std::vector<Operand> operands;
   std::vector<Result> results;
   std::int64_t axis = 0;
-  Extent count;                                 ///< topk: how many; irfft: how many reals
+  Extent count;  ///< topk: how many; irfft: how many reals
   ir::Routine::Scale scale = ir::Routine::Scale::kNone;
   std::vector<ValueId> sizes;                   ///< values that the operands' extents depend on, host or not
   int site = 0;                                 ///< the first of its own sites

@@ -154,8 +154,13 @@ class Walk::Body {
   }
 
   void routine(const RoutineStep& r) {
-    rt::routines::Call call{library_routine(r.kind), {}, {}, {r.site, session_->line(), r.known, r.branch}, r.axis,
-                            number(r.count), static_cast<rt::routines::FourierScale>(r.scale)};
+    rt::routines::Call call{library_routine(r.kind),
+                            {},
+                            {},
+                            {r.site, session_->line(), r.known, r.branch},
+                            r.axis,
+                            number(r.count),
+                            static_cast<rt::routines::FourierScale>(r.scale)};
     for (const RoutineStep::Operand& o : r.operands) {
       call.operands.push_back(tensor(o.tensor));
       if (o.ends) tensors_.erase(o.tensor);

@@ -55,8 +55,11 @@ Tensor with_length(Lowerer& lowerer, const Tensor& t, std::size_t axis, const Di
 /// A transform of 0 elements stops the run.
 void require_elements(Lowerer& lowerer, const ast::Call& call, const Extent& n, const SourceRange& range) {
   if (const auto known = n.constant(); known && *known >= 1) return;
-  lowerer.shapes.check({ir::Check::Relation::kAtMost, 1, n,
-                        call.callee.name + " transforms lines of at least 1 element, but these have {right}", {}},
+  lowerer.shapes.check({ir::Check::Relation::kAtMost,
+                        1,
+                        n,
+                        call.callee.name + " transforms lines of at least 1 element, but these have {right}",
+                        {}},
                        range);
 }
 
@@ -76,8 +79,8 @@ std::size_t one_axis(Lowerer& lowerer, const ast::Call& call, std::size_t rank) 
 }
 
 /// The axes of a transform, in the order in which they are transformed. Without `axis=` a forward transform ends with
-/// the axis with which an inverse one begins: in between, a distributed tensor stays in the layout of that axis, so that
-/// both together have two exchanges.
+/// the axis with which an inverse one begins: in between, a distributed tensor stays in the layout of that axis, so
+/// that both together have two exchanges.
 std::vector<std::size_t> axes_of(Lowerer& lowerer, const ast::Call& call, const Tensor& t, const SourceRange& range) {
   const std::string& name = call.callee.name;
   std::vector<std::size_t> axes;
@@ -214,8 +217,8 @@ Tensor call_fftshift(Lowerer& lowerer, const ast::Call& call, const SourceRange&
     const Extent n = lowerer.shapes.length_of(t.shape[d].extent);
     const Expr half = expr_of(lowerer.graph.program(), Extent::quotient(n, 2));
     const Expr from = back ? add(own, half) : sub(own, half);
-    subscripts.push_back(
-        shifted[d] ? ir::binary(BinaryOp::kMod, from, expr_of(lowerer.graph.program(), n), range) : own);
+    subscripts.push_back(shifted[d] ? ir::binary(BinaryOp::kMod, from, expr_of(lowerer.graph.program(), n), range)
+                                    : own);
   }
   result.body = element(t, subscripts);
   return result;

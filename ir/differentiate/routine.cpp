@@ -140,7 +140,8 @@ class RoutineAdjoint : RoutineAdjointWriter {
     contribute(operand, at(back, plain_subscripts(type.rank())));
   }
 
-  /// Whether the label of `axis` is an element of a transform of n reals that is its own conjugate: the first, or n / 2.
+  /// Whether the label of `axis` is an element of a transform of n reals that is its own conjugate: the first, or n
+  /// / 2.
   [[nodiscard]] Expr is_end(const Extent& n) const {
     const Expr k = index_ref(static_cast<std::int32_t>(axis()));
     const Expr twice = index_sum(k, k);

@@ -9,8 +9,8 @@
 
 namespace tdsl::rt::fourier {
 
-/// Elements of a line: part 0 of element k is at k * stride, part 1 `gap` behind it. Reals that are transformed as n / 2
-/// pairs have the gap of neighbours; a gap of 0 means that the imaginary parts are 0.
+/// Elements of a line: part 0 of element k is at k * stride, part 1 `gap` behind it. Reals that are transformed as n /
+/// 2 pairs have the gap of neighbours; a gap of 0 means that the imaginary parts are 0.
 struct Layout {
   Index n = 0;
   Index stride = 2;

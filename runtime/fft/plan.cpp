@@ -95,8 +95,7 @@ Stages<T>::Stages(Index length) : n(length) {
 }
 
 template <class T>
-Matrix<T>::Matrix(Index n)
-    : rows(middle_divisor(n)), columns(n / rows), of_columns(rows), of_rows(columns) {
+Matrix<T>::Matrix(Index n) : rows(middle_divisor(n)), columns(n / rows), of_columns(rows), of_rows(columns) {
   const auto count = static_cast<std::size_t>(rows);
   of_groups.reserve(2 * count * static_cast<std::size_t>(plan::ceil_div(columns, kGroup)));
   for (Index j = 0; j < columns; j += kGroup) {

@@ -257,7 +257,7 @@ void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stri
   const Workspace<T> space(Use::kLine, parts(length));
   T* const x = space.data();
   const Index given = to_real ? spectrum : real && even ? n_ / 2 : n_;
-  const Layout from = !real ? Layout{given, in_stride, 1}
+  const Layout from = !real  ? Layout{given, in_stride, 1}
                       : even ? Layout{given, 2 * in_stride, in_stride}
                              : Layout{given, in_stride, 0};
   const T* source = in;

@@ -21,8 +21,8 @@ struct Lines {
   Index stride = 1;
 };
 
-/// Transforms of lines of n >= 1 elements (the complex ones, or the reals). A line with elements that are not finite has
-/// no finite result.
+/// Transforms of lines of n >= 1 elements (the complex ones, or the reals). A line with elements that are not finite
+/// has no finite result.
 template <class T>
 class Transform {
  public:

@@ -106,9 +106,7 @@ class OneRank : private Steps {
       case Routine::kRfft:
         length = n / 2 + 1;
         return along(0, complex_type(element()), KernelName::kRfft, "rfft", shape, flops);
-      default:
-        length = n;
-        return along(0, part_type(element()), KernelName::kIrfft, "irfft", shape, flops / 2);
+      default: length = n; return along(0, part_type(element()), KernelName::kIrfft, "irfft", shape, flops / 2);
     }
   }
 

@@ -57,7 +57,9 @@ enum class Routine : std::uint8_t {
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine routine) { return routine <= Routine::kCummin; }
 /// fft, ifft, rfft, irfft.
-[[nodiscard]] constexpr bool is_fourier(Routine routine) { return Routine::kFft <= routine && routine <= Routine::kIrfft; }
+[[nodiscard]] constexpr bool is_fourier(Routine routine) {
+  return Routine::kFft <= routine && routine <= Routine::kIrfft;
+}
 /// The number that tells kernels which running reduction it is.
 [[nodiscard]] constexpr Index scan_number(Routine routine) { return static_cast<Index>(routine); }
 

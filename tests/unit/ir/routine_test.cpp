@@ -34,7 +34,10 @@ TEST_CASE("routine: the text form reads back") {
       "program \"t\"\n"
       "%0:f64[3, 4] \"A\" = input \"A\"\n"
       "%1:f64[3, 2] \"v\", %2:i64[3, 2] = routine topk (%0) axis 1\n"
-      "%3:i64[3], %4:f64[3, 3], %5:f64[3, 4] = routine lu (%0)\n";
+      "%3:i64[3], %4:f64[3, 3], %5:f64[3, 4] = routine lu (%0)\n"
+      "%6:c128[3, 3] = routine rfft (%0) axis 1 scale none\n"
+      "%7:c128[3, 3] = routine fft (%6) axis 0 scale root\n"
+      "%8:f64[3, 4] = routine irfft (%7) axis 1 scale whole\n";
   CHECK(print(parse(text)) == text);
   CHECK(verify(parse(text)).empty());
 }
@@ -47,6 +50,41 @@ TEST_CASE("routine: wrong operands and results are found") {
   CHECK(problems(square + "%1:f64[3, 3] = routine qr (%0)\n").find("results") != std::string::npos);
   CHECK(problems(square + "%1:f64 = routine inv (%0)\n").find("rank") != std::string::npos);
   CHECK(problems(square + "%1:f64[3, 3] = routine solve (%0)\n").find("operands") != std::string::npos);
+}
+
+TEST_CASE("routine: Fourier transforms of wrong types are found") {
+  const std::string square = matrix(3, 3);
+  CHECK(problems(square + "%1:c128[3, 3] = routine fft (%0) axis 0 scale none\n").find("complex") != std::string::npos);
+  CHECK(problems(square + "%1:f64[3, 2] = routine rfft (%0) axis 1 scale none\n").find("c128") != std::string::npos);
+  CHECK(problems(square + "%1:c128[2, 2] = routine rfft (%0) axis 1 scale none\n").find("extent") != std::string::npos);
+}
+
+TEST_CASE("routine: Fourier transforms within the bound, also of primes above 64") {
+  for (const int n : {1, 2, 6, 7, 67, 134}) {
+    std::vector<double> x;
+    double norm = 0;
+    for (int k = 0; k < n; ++k) x.push_back(std::sin(k * k + 1.0));
+    for (const double e : x) norm = std::hypot(norm, e);
+    const std::string size = std::to_string(n), half = std::to_string(n / 2 + 1);
+    const auto result = run("%0:f64[" + size + "] \"x\" = input \"x\"\n%1:c128[" + half +
+                                "] = routine rfft (%0) axis 0 scale root\n%2:f64[" + size +
+                                "] = routine irfft (%1) axis 0 scale root\noutput \"f\" %1\noutput \"b\" %2\n",
+                            {{"x", floats({n}, x)}});
+    const Array& f = result.outputs.at("f");
+    const double bound = 32 * 0x1p-52 * (1 + std::log2(n)) * norm;
+    for (int k = 0; k <= n / 2; ++k) {
+      double re = 0, im = 0;
+      for (int j = 0; j < n; ++j) {
+        const double angle = 2 * std::acos(-1.0) * (j * k % n) / n;
+        re += x[static_cast<std::size_t>(j)] * std::cos(angle);
+        im -= x[static_cast<std::size_t>(j)] * std::sin(angle);
+      }
+      const auto at = static_cast<std::size_t>(k);
+      CHECK(bound_of(f, at) == doctest::Approx(bound));
+      CHECK(std::hypot(f.floats[at] - re / std::sqrt(n), f.imaginary[at] - im / std::sqrt(n)) <= bound + 1e-13 * norm);
+    }
+    check_close(result.outputs.at("b"), x);
+  }
 }
 
 TEST_CASE("routine: running sums along an axis, exact where the terms are") {

@@ -113,8 +113,9 @@ double error_of(const Form& form, Index n, std::vector<Index> wanted = {}) {
     long double norm = 0;
     for (const Wide& e : x) norm = std::hypot(norm, std::abs(e));
     const std::vector<Wide> want = by_definition(x, form.kind == Kind::kInverse || to_reals, wanted);
-    const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) * (1 + std::log2(static_cast<double>(n))) *
-                        std::sqrt(static_cast<double>(n)) * static_cast<double>(norm);
+    const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) *
+                        (1 + std::log2(static_cast<double>(n))) * std::sqrt(static_cast<double>(n)) *
+                        static_cast<double>(norm);
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       const Wide got(out.at(l, wanted[k], 0), to_reals ? T{0} : out.at(l, wanted[k], 1));
       const long double difference = std::abs(got - want[k] * 0.5L);
