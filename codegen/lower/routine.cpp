@@ -40,8 +40,6 @@ class RoutineLowering {
       case RoutineKind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
       case RoutineKind::kSort:
       case RoutineKind::kArgsort:
-      case RoutineKind::kFft:
-      case RoutineKind::kIfft:
       case RoutineKind::kRfft:
       case RoutineKind::kIrfft:
         if (builder_.type(step_.operands[0].tensor).rank() == 1) warn("a vector is one line");
@@ -56,6 +54,8 @@ class RoutineLowering {
       case RoutineKind::kCummax:
       case RoutineKind::kCummin:
       case RoutineKind::kTopk:
+      case RoutineKind::kFft:
+      case RoutineKind::kIfft:
       case RoutineKind::kSolve:
       case RoutineKind::kCholesky:
       case RoutineKind::kLu:

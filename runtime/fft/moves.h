@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "runtime/fft/stages.h"
 #include "runtime/fft/transform.h"
+#include "runtime/fft/transpose.h"
 
 // Elements of lines to and from lanes.
 
@@ -59,12 +61,21 @@ struct StoreBeside {
   }
 };
 
+/// True if all lanes have lines of contiguous pairs, for which there are transposes.
+template <class T>
+bool transposes(Index count, const Layout& layout) {
+  return std::is_same_v<T, double> && count == kLanes<T> && layout.stride == 2 && layout.gap == 1 && has_transposes();
+}
+
 /// Elements of each line that are moved before the next line's.
 constexpr Index kStrip = 16;
 
 template <class T>
 void load_apart(const Lines<const T>& from, Index count, const Layout& layout, const Lanes<T>& to) {
   constexpr Index kL = kLanes<T>;
+  if constexpr (std::is_same_v<T, double>) {
+    if (transposes<T>(count, layout)) return transpose_in(from.first, layout.n, to);
+  }
   for (Index begin = 0; begin < layout.n; begin += kStrip) {
     const Index end = std::min(begin + kStrip, layout.n);
     for (Index l = 0; l < count; ++l) {
@@ -84,6 +95,9 @@ void load_apart(const Lines<const T>& from, Index count, const Layout& layout, c
 template <class T>
 void store_apart(const Lanes<T>& from, const Layout& layout, const Lines<T>& to, Index count, T scale) {
   constexpr Index kL = kLanes<T>;
+  if constexpr (std::is_same_v<T, double>) {
+    if (transposes<T>(count, layout)) return transpose_out(from, layout.n, scale, to.first);
+  }
   for (Index begin = 0; begin < layout.n; begin += kStrip) {
     const Index end = std::min(begin + kStrip, layout.n);
     for (Index l = 0; l < count; ++l) {

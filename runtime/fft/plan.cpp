@@ -83,11 +83,13 @@ Stages<T>::Stages(Index length) : n(length) {
       for (Index j = 1; j < radix; ++j) add_root(roots, j * p, rest);
     }
     stage.roots = roots.size();
-    for (Index k = 0; radix > 5 && k < radix; ++k) add_root(roots, k, radix);
+    for (Index k = 0; radix > 5 && radix != 8 && k < radix; ++k) add_root(roots, k, radix);
     stages.push_back(stage);
     rest /= radix;
     stride *= radix;
   };
+  // As few passes as possible: 16 is 4 * 4.
+  while (rest % 8 == 0 && (rest % 16 != 0 || rest % 32 == 0)) add(8);
   while (rest % 4 == 0) add(4);
   for (Index radix = 2; rest > 1; ++radix) {
     while (rest % radix == 0) add(radix);

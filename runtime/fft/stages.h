@@ -136,6 +136,45 @@ struct RadixFive {
   }
 };
 
+/// Transforms of the even and of the odd elements, and the eighth roots of unity.
+template <class T, bool kTurns>
+struct RadixEight {
+  static void run(const Stage& stage, const T* w, const Lanes<T>& x, const Lanes<T>& y) {
+    constexpr T kRoot = static_cast<T>(0.70710678118654752440);
+    const Index q = stage.length / 8, width = stage.stride * kLanes<T>, step = q * width;
+    for (Index p = 0; p < q; ++p) {
+      const T* t = w + 14 * p;
+      const T *xr = x.re + p * width, *xi = x.im + p * width;
+      T *yr = y.re + 8 * p * width, *yi = y.im + 8 * p * width;
+#pragma omp simd
+      for (Index k = 0; k < width; ++k) {
+        const T ar = xr[k] + xr[k + 4 * step], ai = xi[k] + xi[k + 4 * step];
+        const T br = xr[k] - xr[k + 4 * step], bi = xi[k] - xi[k + 4 * step];
+        const T cr = xr[k + 2 * step] + xr[k + 6 * step], ci = xi[k + 2 * step] + xi[k + 6 * step];
+        const T dr = xr[k + 2 * step] - xr[k + 6 * step], di = xi[k + 2 * step] - xi[k + 6 * step];
+        const T er = xr[k + step] + xr[k + 5 * step], ei = xi[k + step] + xi[k + 5 * step];
+        const T fr = xr[k + step] - xr[k + 5 * step], fi = xi[k + step] - xi[k + 5 * step];
+        const T gr = xr[k + 3 * step] + xr[k + 7 * step], gi = xi[k + 3 * step] + xi[k + 7 * step];
+        const T hr = xr[k + 3 * step] - xr[k + 7 * step], hi = xi[k + 3 * step] - xi[k + 7 * step];
+        const T acr = ar + cr, aci = ai + ci, egr = er + gr, egi = ei + gi;
+        yr[k] = acr + egr;
+        yi[k] = aci + egi;
+        put<T, kTurns>(yr, yi, k + 4 * width, acr - egr, aci - egi, t[6], t[7]);
+        const T amr = ar - cr, ami = ai - ci, emr = ei - gi, emi = gr - er;
+        put<T, kTurns>(yr, yi, k + 2 * width, amr + emr, ami + emi, t[2], t[3]);
+        put<T, kTurns>(yr, yi, k + 6 * width, amr - emr, ami - emi, t[10], t[11]);
+        const T pr = br + di, pi = bi - dr, sr = br - di, si = bi + dr;
+        const T ur = fr + hi, ui = fi - hr, vr = fr - hi, vi = fi + hr;
+        const T mr = kRoot * (ur + ui), mi = kRoot * (ui - ur), nr = kRoot * (vi - vr), ni = kRoot * (-vr - vi);
+        put<T, kTurns>(yr, yi, k + width, pr + mr, pi + mi, t[0], t[1]);
+        put<T, kTurns>(yr, yi, k + 5 * width, pr - mr, pi - mi, t[8], t[9]);
+        put<T, kTurns>(yr, yi, k + 3 * width, sr + nr, si + ni, t[4], t[5]);
+        put<T, kTurns>(yr, yi, k + 7 * width, sr - nr, si - ni, t[12], t[13]);
+      }
+    }
+  }
+};
+
 /// Odd radices, from the sums and differences of elements j and radix - j. `roots`: of the radix's order.
 template <class T>
 struct OddRadix {
@@ -217,6 +256,7 @@ void run_stages(const Stages<T>& s, Lanes<T>& x, Lanes<T>& y) {
       case 3: detail::run_radix<T, detail::RadixThree>(stage, w, x, y); break;
       case 4: detail::run_radix<T, detail::RadixFour>(stage, w, x, y); break;
       case 5: detail::run_radix<T, detail::RadixFive>(stage, w, x, y); break;
+      case 8: detail::run_radix<T, detail::RadixEight>(stage, w, x, y); break;
       default:
         rt::detail::at_level<SimdLevel::kAvx512, detail::OddRadix<T>>(stage, w, s.roots.data() + stage.roots, x, y);
     }

@@ -69,6 +69,10 @@ enum class KernelName : std::uint8_t {
   kIfft,
   kRfft,
   kIrfft,
+  // Steps of a distributed transform of a vector.
+  kInRows,
+  kFourierColumns,
+  kByColumns,
 };
 
 /// A kernel, its element type (that of its operands), and its numeric arguments.

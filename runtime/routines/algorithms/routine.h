@@ -21,6 +21,7 @@
 //     cumsum     (cumprod, cummax, cummin alike) totals of up to 64 blocks per line, those before each block, running
 //                results within blocks
 //     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
+//     fft, ifft  of a vector: as a matrix of about sqrt(n) rows, its columns, then its rows; three exchanges
 //     qr         if m >= 2 n: QR of row blocks, then of their stacked R (Benson, Gleich and Demmel 2013); Q directly,
 //                from each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
 //

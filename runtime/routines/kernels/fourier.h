@@ -2,7 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
+#include <vector>
 
+#include "runtime/complex.h"
+#include "runtime/fft/roots.h"
 #include "runtime/fft/transform.h"
 #include "runtime/kernels/task.h"
 #include "runtime/routines/algorithms/routine.h"
@@ -61,6 +65,69 @@ Kernel fourier_lines(fourier::Kind kind, int axis, FourierScale scale, Index n) 
       if (d < 0) break;
     }
     if (count > 0) transform.run(from, to, count);
+  };
+}
+
+// Steps of a distributed transform of a vector (algorithms/fourier.cpp), of complex elements with parts T.
+
+/// The vector by rows of `columns` elements.
+template <class T>
+Kernel in_rows(Index columns) {
+  return [columns](const TaskArgs& t) {
+    const auto in = t.in<Complex<T>, 1>(0);
+    const auto out = t.out<Complex<T>, 2>();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = in(i * columns + j);
+    }
+  };
+}
+
+/// exp(-2 pi i m / n), or its conjugate, as products of two tabulated roots.
+template <class T>
+class Turns {
+ public:
+  Turns(Index n, bool inverse) : step_(static_cast<Index>(std::sqrt(static_cast<double>(n))) + 1) {
+    for (Index m = 0; m < step_; ++m) low_.push_back(root(m, n, inverse));
+    for (Index m = 0; m < n; m += step_) high_.push_back(root(m, n, inverse));
+  }
+  [[nodiscard]] Complex<T> operator()(Index m) const {
+    return high_[static_cast<std::size_t>(m / step_)] * low_[static_cast<std::size_t>(m % step_)];
+  }
+
+ private:
+  static Complex<T> root(Index m, Index n, bool inverse) {
+    const fourier::Root r = fourier::unit_root(m, n);
+    return Complex<T>(static_cast<T>(r.re), static_cast<T>(inverse ? -r.im : r.im));
+  }
+
+  Index step_;
+  std::vector<Complex<T>> low_, high_;
+};
+
+/// Transforms of columns of `rows` elements; element (i, j) times the root i j of order n.
+template <class T>
+Kernel fourier_columns(bool inverse, Index rows, Index n) {
+  const fourier::Kind kind = inverse ? fourier::Kind::kInverse : fourier::Kind::kForward;
+  const auto turns = std::make_shared<const Turns<T>>(n, inverse);
+  return [transforms = fourier_lines<T>(kind, 0, FourierScale::kNone, rows), turns](const TaskArgs& t) {
+    transforms(t);
+    const auto out = t.out<Complex<T>, 2>();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = out(i, j) * (*turns)(i * j);
+    }
+  };
+}
+
+/// The elements of a matrix of `rows` rows, column after column, times the factor of n.
+template <class T>
+Kernel by_columns(Index rows, FourierScale scale, Index n) {
+  return [rows, factor = static_cast<T>(factor_of(scale, n))](const TaskArgs& t) {
+    const auto in = t.in<Complex<T>, 2>(0);
+    const auto out = t.out<Complex<T>, 1>();
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      const Complex<T> x = in(k % rows, k / rows);
+      out(k) = Complex<T>(x.re * factor, x.im * factor);
+    }
   };
 }
 
