@@ -8,7 +8,7 @@ namespace tdsl::rt::routines {
 namespace {
 
 /// Fewer rows or columns are not worth three exchanges.
-constexpr Index kFewestRows = 64;
+constexpr Index kFewestRows = 16;
 
 /// The divisor of n next to its square root, at most that.
 Index middle_divisor(Index n) {
