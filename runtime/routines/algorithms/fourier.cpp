@@ -29,7 +29,7 @@ class LongLine : private Steps {
 
   void run() {
     const bool inverse = call_.routine == Routine::kIfft;
-    const double flops = 5 * std::log2(static_cast<double>(n_)) / 2;
+    const double flops = std::ceil(2.5 * std::log2(static_cast<double>(n_)));
     OpBuilder matrix = op(OpClass::kMap, "rows", 0);
     matrix.out("i", rows_).out("j", columns_).uncut().read(operand(0).id(), {at({{0, columns_}, {1, 1}})}).flops(0);
     const TensorHandle rows = compute(matrix, element(), KernelName::kInRows, {columns_});

@@ -98,7 +98,7 @@ class OneRank : private Steps {
     Index& length = shape[static_cast<std::size_t>(call_.axis)];
     const Index n = call_.routine == Routine::kIrfft ? call_.count : length;
     // 5 log2 n for each of n complex elements, half of that for each of n reals.
-    const double flops = 5 * std::log2(static_cast<double>(std::max<Index>(n, 1)));
+    const double flops = 2 * std::ceil(2.5 * std::log2(static_cast<double>(std::max<Index>(n, 1))));
     numbers_ = {call_.axis, static_cast<Index>(call_.scale), n};
     switch (call_.routine) {
       case Routine::kFft: return along(0, element(), KernelName::kFft, "fft", shape, flops);

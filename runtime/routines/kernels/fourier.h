@@ -82,7 +82,7 @@ Kernel in_rows(Index columns) {
   };
 }
 
-/// exp(-2 pi i m / n), or its conjugate, as products of two tabulated roots.
+/// Powers of exp(-2 pi i / n), or of its conjugate, as products of two tabulated ones.
 template <class T>
 class Turns {
  public:
@@ -90,8 +90,16 @@ class Turns {
     for (Index m = 0; m < step_; ++m) low_.push_back(root(m, n, inverse));
     for (Index m = 0; m < n; m += step_) high_.push_back(root(m, n, inverse));
   }
-  [[nodiscard]] Complex<T> operator()(Index m) const {
-    return high_[static_cast<std::size_t>(m / step_)] * low_[static_cast<std::size_t>(m % step_)];
+  /// x[k] times power i (first + k), for k < count and i at most sqrt(n).
+  void multiply(Complex<T>* x, Index i, Index first, Index count) const {
+    Index high = i * first / step_, low = i * first % step_;
+    for (Index k = 0; k < count; ++k) {
+      x[k] = x[k] * (high_[static_cast<std::size_t>(high)] * low_[static_cast<std::size_t>(low)]);
+      low += i;
+      if (low < step_) continue;
+      low -= step_;
+      ++high;
+    }
   }
 
  private:
@@ -112,9 +120,8 @@ Kernel fourier_columns(bool inverse, Index rows, Index n) {
   return [transforms = fourier_lines<T>(kind, 0, FourierScale::kNone, rows), turns](const TaskArgs& t) {
     transforms(t);
     const auto out = t.out<Complex<T>, 2>();
-    for (Index i = t.lo(0); i < t.hi(0); ++i) {
-      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = out(i, j) * (*turns)(i * j);
-    }
+    if (t.lo(1) == t.hi(1)) return;
+    for (Index i = t.lo(0); i < t.hi(0); ++i) turns->multiply(&out(i, t.lo(1)), i, t.lo(1), t.hi(1) - t.lo(1));
   };
 }
 
@@ -124,9 +131,12 @@ Kernel by_columns(Index rows, FourierScale scale, Index n) {
   return [rows, factor = static_cast<T>(factor_of(scale, n))](const TaskArgs& t) {
     const auto in = t.in<Complex<T>, 2>(0);
     const auto out = t.out<Complex<T>, 1>();
+    Index i = t.lo(0) % rows, j = t.lo(0) / rows;
     for (Index k = t.lo(0); k < t.hi(0); ++k) {
-      const Complex<T> x = in(k % rows, k / rows);
-      out(k) = Complex<T>(x.re * factor, x.im * factor);
+      out(k) = in(i, j) * factor;
+      if (++i < rows) continue;
+      i = 0;
+      ++j;
     }
   };
 }
