@@ -13,27 +13,27 @@ namespace tdsl::ir::eval {
 
 namespace {
 
-using Number = std::complex<long double>;
-using Numbers = std::vector<Number>;
+using Extended = std::complex<long double>;
+using ExtendedLine = std::vector<Extended>;
 
 /// exp(-2 pi i k / n), or its conjugate.
-Number turn(std::int64_t k, std::int64_t n, bool inverse) {
+Extended root_of_unity(std::int64_t k, std::int64_t n, bool inverse) {
   const long double angle =
       2 * std::numbers::pi_v<long double> * static_cast<long double>(k % n) / static_cast<long double>(n);
   return {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
 }
 
-Numbers transformed(const Numbers& x, bool inverse);
+ExtendedLine transformed(const ExtendedLine& x, bool inverse);
 
 /// With c[k] = exp(-i pi k^2 / n): X[k] = c[k] sum(x[j] c[j] conj(c[k - j])), a circular convolution of 2^m elements.
-Numbers convolved(const Numbers& x, bool inverse) {
+ExtendedLine convolved(const ExtendedLine& x, bool inverse) {
   const auto n = static_cast<std::int64_t>(x.size());
   std::size_t m = 1;
   while (m < 2 * x.size()) m *= 2;
-  Numbers left(m), right(m), chirp;
+  ExtendedLine left(m), right(m), chirp;
   for (std::int64_t k = 0; k < n; ++k) {
     const auto at = static_cast<std::size_t>(k);
-    chirp.push_back(turn(k * k % (2 * n), 2 * n, inverse));
+    chirp.push_back(root_of_unity(k * k % (2 * n), 2 * n, inverse));
     left[at] = x[at] * chirp[at];
     right[at] = right[(m - at) % m] = std::conj(chirp[at]);
   }
@@ -46,7 +46,7 @@ Numbers convolved(const Numbers& x, bool inverse) {
 }
 
 /// Without a factor. `turns` are those of a multiple of the length, `turns.size() / x.size()` times as many.
-Numbers transformed(const Numbers& x, const Numbers& turns, bool inverse) {
+ExtendedLine transformed(const ExtendedLine& x, const ExtendedLine& turns, bool inverse) {
   constexpr std::size_t kLargest = 64;
   const std::size_t n = x.size();
   if (n == 1) return x;
@@ -55,25 +55,25 @@ Numbers transformed(const Numbers& x, const Numbers& turns, bool inverse) {
   if (n % p != 0) p = n;
   if (p > kLargest) return convolved(x, inverse);
   const std::size_t q = n / p, step = turns.size() / n;
-  Numbers result(n), part(q);
+  ExtendedLine result(n), part(q);
   for (std::size_t j = 0; j < p; ++j) {
     for (std::size_t k = 0; k < q; ++k) part[k] = x[k * p + j];
-    const Numbers of_part = transformed(part, turns, inverse);
+    const ExtendedLine of_part = transformed(part, turns, inverse);
     for (std::size_t k = 0; k < n; ++k) result[k] += of_part[k % q] * turns[j * k % n * step];
   }
   return result;
 }
 
-Numbers transformed(const Numbers& x, bool inverse) {
+ExtendedLine transformed(const ExtendedLine& x, bool inverse) {
   const auto n = static_cast<std::int64_t>(x.size());
-  Numbers turns;
-  for (std::int64_t k = 0; k < n; ++k) turns.push_back(turn(k, n, inverse));
+  ExtendedLine turns;
+  for (std::int64_t k = 0; k < n; ++k) turns.push_back(root_of_unity(k, n, inverse));
   return transformed(x, turns, inverse);
 }
 
 /// One transform: its line, and what its elements have in common.
-struct Given {
-  Numbers line;
+struct GivenLine {
+  ExtendedLine line;
   long double norm = 0;
   double bounds = 0;  ///< the sum of the elements' bounds
   bool finite = true;
@@ -86,13 +86,13 @@ struct Given {
   }
 };
 
-double factor_of(Routine::Scale scale, double n) {
+double fourier_factor(Routine::Scale scale, double n) {
   return scale == Routine::Scale::kNone ? 1 : scale == Routine::Scale::kRoot ? 1 / std::sqrt(n) : 1 / n;
 }
 
 /// The n elements whose first half is given; imaginary parts of its real elements do not count.
-Given completed(const Array& a, const Line& line, std::int64_t n) {
-  Given given;
+GivenLine completed(const Array& a, const Line& line, std::int64_t n) {
+  GivenLine given;
   for (std::int64_t k = 0; k < n; ++k) {
     const bool mirrored = k >= line.length;
     Real x = real_element(a, line.at(mirrored ? n - k : k));
@@ -103,7 +103,7 @@ Given completed(const Array& a, const Line& line, std::int64_t n) {
   return given;
 }
 
-void put(Array& result, std::size_t at, Number value, double bound) {
+void put_element(Array& result, std::size_t at, Extended value, double bound) {
   const bool narrow = is_narrow(result.type);
   const auto rounded = [&](long double x) {
     return narrow ? static_cast<double>(static_cast<float>(x)) : static_cast<double>(x);
@@ -122,20 +122,20 @@ void evaluate_fourier(const Routine& routine, const Array& a, Array& result) {
   const std::vector<Line> to = lines_of(result.shape, axis);
   const double epsilon = is_narrow(result.type) ? kEpsilon<float> : kEpsilon<double>;
   for (std::size_t l = 0; l < to.size(); ++l) {
-    Given given;
+    GivenLine given;
     if (to_reals) {
       given = completed(a, from[l], to[l].length);
     } else {
       for (std::int64_t k = 0; k < from[l].length; ++k) given.add(real_element(a, from[l].at(k)));
     }
     const auto n = static_cast<double>(given.line.size());
-    const double factor = factor_of(routine.scale, n);
+    const double factor = fourier_factor(routine.scale, n);
     const double own = 32 * epsilon * (1 + std::log2(n)) * std::sqrt(n) * static_cast<double>(given.norm);
     if (given.finite) {
-      const Numbers values = transformed(given.line, inverse);
+      const ExtendedLine values = transformed(given.line, inverse);
       for (std::int64_t k = 0; k < to[l].length; ++k)
-        put(result, to[l].at(k), values[static_cast<std::size_t>(k)] * static_cast<long double>(factor),
-            detail::known(factor * (own + given.bounds)));
+        put_element(result, to[l].at(k), values[static_cast<std::size_t>(k)] * static_cast<long double>(factor),
+                    detail::known(factor * (own + given.bounds)));
     } else {
       const double nan = std::numeric_limits<double>::quiet_NaN();
       for (std::int64_t k = 0; k < to[l].length; ++k)
