@@ -70,6 +70,10 @@ Tensor whole_operand(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   if (t.rank() == 0)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
                          call.callee.name + " takes a tensor, but this is a scalar");
+  const std::optional<ValueId> whole = whole_value(t);
+  if (whole && lowerer.graph.program().type(*whole).has_sparse())
+    lowerer.reports.warn(DiagnosticId::kDenseStorage, t.range,
+                         "a dense copy of this is transformed: " + call.callee.name + " needs all elements");
   return t;
 }
 
