@@ -5,8 +5,8 @@
 #include "runtime/fft/plan.h"
 #include "runtime/kernels/simd_level.h"
 
-// Passes over lines in lanes: element k of line l is at [k * kLanes + l], real and imaginary parts apart. All loops run
-// over lanes and interleaved lines, whose elements are contiguous.
+// Passes over lines in lanes: element k of line l is at [k * kLanes + l], real and imaginary parts apart. Inner loops
+// run over the lanes, a constant number, of one of the interleaved lines.
 
 namespace tdsl::rt::fourier {
 
@@ -40,12 +40,14 @@ struct RadixTwo {
       const T *xr = x.re + p * width, *xi = x.im + p * width;
       T *yr = y.re + 2 * p * width, *yi = y.im + 2 * p * width;
       const Index step = q * width;
+      for (Index from = 0; from < width; from += kLanes<T>) {
 #pragma omp simd
-      for (Index k = 0; k < width; ++k) {
-        const T ar = xr[k], ai = xi[k], br = xr[k + step], bi = xi[k + step];
-        yr[k] = ar + br;
-        yi[k] = ai + bi;
-        put<T, kTurns>(yr, yi, k + width, ar - br, ai - bi, c, s);
+        for (Index k = from; k < from + kLanes<T>; ++k) {
+          const T ar = xr[k], ai = xi[k], br = xr[k + step], bi = xi[k + step];
+          yr[k] = ar + br;
+          yi[k] = ai + bi;
+          put<T, kTurns>(yr, yi, k + width, ar - br, ai - bi, c, s);
+        }
       }
     }
   }
@@ -62,16 +64,18 @@ struct RadixThree {
       const T *xr = x.re + p * width, *xi = x.im + p * width;
       T *yr = y.re + 3 * p * width, *yi = y.im + 3 * p * width;
       const Index step = q * width;
+      for (Index from = 0; from < width; from += kLanes<T>) {
 #pragma omp simd
-      for (Index k = 0; k < width; ++k) {
-        const T ar = xr[k], ai = xi[k];
-        const T ur = xr[k + step] + xr[k + 2 * step], ui = xi[k + step] + xi[k + 2 * step];
-        const T vr = (xr[k + step] - xr[k + 2 * step]) * kSine, vi = (xi[k + step] - xi[k + 2 * step]) * kSine;
-        const T mr = ar - kHalf * ur, mi = ai - kHalf * ui;
-        yr[k] = ar + ur;
-        yi[k] = ai + ui;
-        put<T, kTurns>(yr, yi, k + width, mr + vi, mi - vr, c1, s1);
-        put<T, kTurns>(yr, yi, k + 2 * width, mr - vi, mi + vr, c2, s2);
+        for (Index k = from; k < from + kLanes<T>; ++k) {
+          const T ar = xr[k], ai = xi[k];
+          const T ur = xr[k + step] + xr[k + 2 * step], ui = xi[k + step] + xi[k + 2 * step];
+          const T vr = (xr[k + step] - xr[k + 2 * step]) * kSine, vi = (xi[k + step] - xi[k + 2 * step]) * kSine;
+          const T mr = ar - kHalf * ur, mi = ai - kHalf * ui;
+          yr[k] = ar + ur;
+          yi[k] = ai + ui;
+          put<T, kTurns>(yr, yi, k + width, mr + vi, mi - vr, c1, s1);
+          put<T, kTurns>(yr, yi, k + 2 * width, mr - vi, mi + vr, c2, s2);
+        }
       }
     }
   }
@@ -87,17 +91,19 @@ struct RadixFour {
       const T *xr = x.re + p * width, *xi = x.im + p * width;
       T *yr = y.re + 4 * p * width, *yi = y.im + 4 * p * width;
       const Index step = q * width;
+      for (Index from = 0; from < width; from += kLanes<T>) {
 #pragma omp simd
-      for (Index k = 0; k < width; ++k) {
-        const T ar = xr[k] + xr[k + 2 * step], ai = xi[k] + xi[k + 2 * step];
-        const T br = xr[k] - xr[k + 2 * step], bi = xi[k] - xi[k + 2 * step];
-        const T cr = xr[k + step] + xr[k + 3 * step], ci = xi[k + step] + xi[k + 3 * step];
-        const T dr = xr[k + step] - xr[k + 3 * step], di = xi[k + step] - xi[k + 3 * step];
-        yr[k] = ar + cr;
-        yi[k] = ai + ci;
-        put<T, kTurns>(yr, yi, k + width, br + di, bi - dr, c1, s1);
-        put<T, kTurns>(yr, yi, k + 2 * width, ar - cr, ai - ci, c2, s2);
-        put<T, kTurns>(yr, yi, k + 3 * width, br - di, bi + dr, c3, s3);
+        for (Index k = from; k < from + kLanes<T>; ++k) {
+          const T ar = xr[k] + xr[k + 2 * step], ai = xi[k] + xi[k + 2 * step];
+          const T br = xr[k] - xr[k + 2 * step], bi = xi[k] - xi[k + 2 * step];
+          const T cr = xr[k + step] + xr[k + 3 * step], ci = xi[k + step] + xi[k + 3 * step];
+          const T dr = xr[k + step] - xr[k + 3 * step], di = xi[k + step] - xi[k + 3 * step];
+          yr[k] = ar + cr;
+          yi[k] = ai + ci;
+          put<T, kTurns>(yr, yi, k + width, br + di, bi - dr, c1, s1);
+          put<T, kTurns>(yr, yi, k + 2 * width, ar - cr, ai - ci, c2, s2);
+          put<T, kTurns>(yr, yi, k + 3 * width, br - di, bi + dr, c3, s3);
+        }
       }
     }
   }
@@ -114,23 +120,25 @@ struct RadixFive {
       const T *xr = x.re + p * width, *xi = x.im + p * width;
       T *yr = y.re + 5 * p * width, *yi = y.im + 5 * p * width;
       const Index step = q * width;
+      for (Index from = 0; from < width; from += kLanes<T>) {
 #pragma omp simd
-      for (Index k = 0; k < width; ++k) {
-        const T ar = xr[k], ai = xi[k];
-        const T ur = xr[k + step] + xr[k + 4 * step], ui = xi[k + step] + xi[k + 4 * step];
-        const T vr = xr[k + step] - xr[k + 4 * step], vi = xi[k + step] - xi[k + 4 * step];
-        const T fr = xr[k + 2 * step] + xr[k + 3 * step], fi = xi[k + 2 * step] + xi[k + 3 * step];
-        const T gr = xr[k + 2 * step] - xr[k + 3 * step], gi = xi[k + 2 * step] - xi[k + 3 * step];
-        yr[k] = ar + ur + fr;
-        yi[k] = ai + ui + fi;
-        const T mr = ar + kC1 * ur + kC2 * fr, mi = ai + kC1 * ui + kC2 * fi;
-        const T nr = ar + kC2 * ur + kC1 * fr, ni = ai + kC2 * ui + kC1 * fi;
-        const T hr = kS1 * vr + kS2 * gr, hi = kS1 * vi + kS2 * gi;
-        const T lr = kS2 * vr - kS1 * gr, li = kS2 * vi - kS1 * gi;
-        put<T, kTurns>(yr, yi, k + width, mr + hi, mi - hr, t[0], t[1]);
-        put<T, kTurns>(yr, yi, k + 2 * width, nr + li, ni - lr, t[2], t[3]);
-        put<T, kTurns>(yr, yi, k + 3 * width, nr - li, ni + lr, t[4], t[5]);
-        put<T, kTurns>(yr, yi, k + 4 * width, mr - hi, mi + hr, t[6], t[7]);
+        for (Index k = from; k < from + kLanes<T>; ++k) {
+          const T ar = xr[k], ai = xi[k];
+          const T ur = xr[k + step] + xr[k + 4 * step], ui = xi[k + step] + xi[k + 4 * step];
+          const T vr = xr[k + step] - xr[k + 4 * step], vi = xi[k + step] - xi[k + 4 * step];
+          const T fr = xr[k + 2 * step] + xr[k + 3 * step], fi = xi[k + 2 * step] + xi[k + 3 * step];
+          const T gr = xr[k + 2 * step] - xr[k + 3 * step], gi = xi[k + 2 * step] - xi[k + 3 * step];
+          yr[k] = ar + ur + fr;
+          yi[k] = ai + ui + fi;
+          const T mr = ar + kC1 * ur + kC2 * fr, mi = ai + kC1 * ui + kC2 * fi;
+          const T nr = ar + kC2 * ur + kC1 * fr, ni = ai + kC2 * ui + kC1 * fi;
+          const T hr = kS1 * vr + kS2 * gr, hi = kS1 * vi + kS2 * gi;
+          const T lr = kS2 * vr - kS1 * gr, li = kS2 * vi - kS1 * gi;
+          put<T, kTurns>(yr, yi, k + width, mr + hi, mi - hr, t[0], t[1]);
+          put<T, kTurns>(yr, yi, k + 2 * width, nr + li, ni - lr, t[2], t[3]);
+          put<T, kTurns>(yr, yi, k + 3 * width, nr - li, ni + lr, t[4], t[5]);
+          put<T, kTurns>(yr, yi, k + 4 * width, mr - hi, mi + hr, t[6], t[7]);
+        }
       }
     }
   }
@@ -146,30 +154,32 @@ struct RadixEight {
       const T* t = w + 14 * p;
       const T *xr = x.re + p * width, *xi = x.im + p * width;
       T *yr = y.re + 8 * p * width, *yi = y.im + 8 * p * width;
+      for (Index from = 0; from < width; from += kLanes<T>) {
 #pragma omp simd
-      for (Index k = 0; k < width; ++k) {
-        const T ar = xr[k] + xr[k + 4 * step], ai = xi[k] + xi[k + 4 * step];
-        const T br = xr[k] - xr[k + 4 * step], bi = xi[k] - xi[k + 4 * step];
-        const T cr = xr[k + 2 * step] + xr[k + 6 * step], ci = xi[k + 2 * step] + xi[k + 6 * step];
-        const T dr = xr[k + 2 * step] - xr[k + 6 * step], di = xi[k + 2 * step] - xi[k + 6 * step];
-        const T er = xr[k + step] + xr[k + 5 * step], ei = xi[k + step] + xi[k + 5 * step];
-        const T fr = xr[k + step] - xr[k + 5 * step], fi = xi[k + step] - xi[k + 5 * step];
-        const T gr = xr[k + 3 * step] + xr[k + 7 * step], gi = xi[k + 3 * step] + xi[k + 7 * step];
-        const T hr = xr[k + 3 * step] - xr[k + 7 * step], hi = xi[k + 3 * step] - xi[k + 7 * step];
-        const T acr = ar + cr, aci = ai + ci, egr = er + gr, egi = ei + gi;
-        yr[k] = acr + egr;
-        yi[k] = aci + egi;
-        put<T, kTurns>(yr, yi, k + 4 * width, acr - egr, aci - egi, t[6], t[7]);
-        const T amr = ar - cr, ami = ai - ci, emr = ei - gi, emi = gr - er;
-        put<T, kTurns>(yr, yi, k + 2 * width, amr + emr, ami + emi, t[2], t[3]);
-        put<T, kTurns>(yr, yi, k + 6 * width, amr - emr, ami - emi, t[10], t[11]);
-        const T pr = br + di, pi = bi - dr, sr = br - di, si = bi + dr;
-        const T ur = fr + hi, ui = fi - hr, vr = fr - hi, vi = fi + hr;
-        const T mr = kRoot * (ur + ui), mi = kRoot * (ui - ur), nr = kRoot * (vi - vr), ni = kRoot * (-vr - vi);
-        put<T, kTurns>(yr, yi, k + width, pr + mr, pi + mi, t[0], t[1]);
-        put<T, kTurns>(yr, yi, k + 5 * width, pr - mr, pi - mi, t[8], t[9]);
-        put<T, kTurns>(yr, yi, k + 3 * width, sr + nr, si + ni, t[4], t[5]);
-        put<T, kTurns>(yr, yi, k + 7 * width, sr - nr, si - ni, t[12], t[13]);
+        for (Index k = from; k < from + kLanes<T>; ++k) {
+          const T ar = xr[k] + xr[k + 4 * step], ai = xi[k] + xi[k + 4 * step];
+          const T br = xr[k] - xr[k + 4 * step], bi = xi[k] - xi[k + 4 * step];
+          const T cr = xr[k + 2 * step] + xr[k + 6 * step], ci = xi[k + 2 * step] + xi[k + 6 * step];
+          const T dr = xr[k + 2 * step] - xr[k + 6 * step], di = xi[k + 2 * step] - xi[k + 6 * step];
+          const T er = xr[k + step] + xr[k + 5 * step], ei = xi[k + step] + xi[k + 5 * step];
+          const T fr = xr[k + step] - xr[k + 5 * step], fi = xi[k + step] - xi[k + 5 * step];
+          const T gr = xr[k + 3 * step] + xr[k + 7 * step], gi = xi[k + 3 * step] + xi[k + 7 * step];
+          const T hr = xr[k + 3 * step] - xr[k + 7 * step], hi = xi[k + 3 * step] - xi[k + 7 * step];
+          const T acr = ar + cr, aci = ai + ci, egr = er + gr, egi = ei + gi;
+          yr[k] = acr + egr;
+          yi[k] = aci + egi;
+          put<T, kTurns>(yr, yi, k + 4 * width, acr - egr, aci - egi, t[6], t[7]);
+          const T amr = ar - cr, ami = ai - ci, emr = ei - gi, emi = gr - er;
+          put<T, kTurns>(yr, yi, k + 2 * width, amr + emr, ami + emi, t[2], t[3]);
+          put<T, kTurns>(yr, yi, k + 6 * width, amr - emr, ami - emi, t[10], t[11]);
+          const T pr = br + di, pi = bi - dr, sr = br - di, si = bi + dr;
+          const T ur = fr + hi, ui = fi - hr, vr = fr - hi, vi = fi + hr;
+          const T mr = kRoot * (ur + ui), mi = kRoot * (ui - ur), nr = kRoot * (vi - vr), ni = kRoot * (-vr - vi);
+          put<T, kTurns>(yr, yi, k + width, pr + mr, pi + mi, t[0], t[1]);
+          put<T, kTurns>(yr, yi, k + 5 * width, pr - mr, pi - mi, t[8], t[9]);
+          put<T, kTurns>(yr, yi, k + 3 * width, sr + nr, si + ni, t[4], t[5]);
+          put<T, kTurns>(yr, yi, k + 7 * width, sr - nr, si - ni, t[12], t[13]);
+        }
       }
     }
   }
@@ -238,10 +248,10 @@ struct OddRadix {
   }
 };
 
-template <class T, template <class, bool> class Radix>
+template <class T, template <class, bool> class Radix, SimdLevel kWidest = SimdLevel::kAvx2>
 void run_radix(const Stage& stage, const T* w, const Lanes<T>& x, const Lanes<T>& y) {
-  if (stage.length == stage.radix) return rt::detail::at_level<SimdLevel::kAvx512, Radix<T, false>>(stage, w, x, y);
-  rt::detail::at_level<SimdLevel::kAvx512, Radix<T, true>>(stage, w, x, y);
+  if (stage.length == stage.radix) return rt::detail::at_level<kWidest, Radix<T, false>>(stage, w, x, y);
+  rt::detail::at_level<kWidest, Radix<T, true>>(stage, w, x, y);
 }
 
 }  // namespace detail
@@ -254,11 +264,11 @@ void run_stages(const Stages<T>& s, Lanes<T>& x, Lanes<T>& y) {
     switch (stage.radix) {
       case 2: detail::run_radix<T, detail::RadixTwo>(stage, w, x, y); break;
       case 3: detail::run_radix<T, detail::RadixThree>(stage, w, x, y); break;
-      case 4: detail::run_radix<T, detail::RadixFour>(stage, w, x, y); break;
+      case 4: detail::run_radix<T, detail::RadixFour, SimdLevel::kAvx512>(stage, w, x, y); break;
       case 5: detail::run_radix<T, detail::RadixFive>(stage, w, x, y); break;
-      case 8: detail::run_radix<T, detail::RadixEight>(stage, w, x, y); break;
+      case 8: detail::run_radix<T, detail::RadixEight, SimdLevel::kAvx512>(stage, w, x, y); break;
       default:
-        rt::detail::at_level<SimdLevel::kAvx512, detail::OddRadix<T>>(stage, w, s.roots.data() + stage.roots, x, y);
+        rt::detail::at_level<SimdLevel::kAvx2, detail::OddRadix<T>>(stage, w, s.roots.data() + stage.roots, x, y);
     }
     std::swap(x, y);
   }
