@@ -14,7 +14,7 @@ namespace detail {
 
 constexpr std::align_val_t kAlignment{64};
 /// Larger buffers are not kept.
-constexpr std::size_t kKeptBytes = std::size_t{8} << 20U;
+constexpr std::size_t kKeptBytes = std::size_t{32} << 20U;
 
 struct Freed {
   void operator()(std::byte* bytes) const { ::operator delete[](bytes, kAlignment); }
