@@ -37,6 +37,8 @@ inline constexpr ir::Routine::Kind kLast<ir::Routine::Kind> = ir::Routine::Kind:
 template <>
 inline constexpr ir::Routine::SolveKind kLast<ir::Routine::SolveKind> = ir::Routine::SolveKind::kPositive;
 template <>
+inline constexpr ir::Routine::Scale kLast<ir::Routine::Scale> = ir::Routine::Scale::kWhole;
+template <>
 inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kC128;
 
 template <class E>

@@ -153,6 +153,7 @@ void visit_step(auto& v, Of<RoutineStep> auto& s) {
   v.property("axis", s.axis);
   v.property("solves", s.solves);
   v.extent("count", s.count);
+  v.property("scale", s.scale, ir::Routine::Scale::kNone);
   v.list("sizes", kMentions, s.sizes);
   v.property("site", s.site);
   v.property("known", s.known);

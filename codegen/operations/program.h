@@ -211,7 +211,8 @@ struct RoutineStep {
   std::vector<Result> results;
   std::int64_t axis = 0;
   ir::Routine::SolveKind solves = ir::Routine::SolveKind::kGeneral;
-  Extent count;                                 ///< topk: how many
+  Extent count;  ///< topk: how many; irfft: how many reals
+  ir::Routine::Scale scale = ir::Routine::Scale::kNone;
   std::vector<ValueId> sizes;                   ///< values that the operands' extents depend on, host or not
   int site = 0;                                 ///< the first of its own sites
   record::Known known = record::Known::kStart;  ///< of the sizes

@@ -154,8 +154,14 @@ class Walk::Body {
   }
 
   void routine(const RoutineStep& r) {
-    rt::routines::Call call{library_routine(r.kind), {},      {}, {r.site, session_->line(), r.known, r.branch}, r.axis,
-                            number(r.count),         r.solves};
+    rt::routines::Call call{library_routine(r.kind),
+                            {},
+                            {},
+                            {r.site, session_->line(), r.known, r.branch},
+                            r.axis,
+                            number(r.count),
+                            r.solves,
+                            static_cast<rt::routines::FourierScale>(r.scale)};
     for (const RoutineStep::Operand& o : r.operands) {
       call.operands.push_back(tensor(o.tensor));
       if (o.ends) tensors_.erase(o.tensor);

@@ -143,6 +143,18 @@ const Table& soft() {
       {"interp", call_interp},
       {"histogram", call_histogram},
       {"bincount", call_bincount},
+      {"fft", call_fft},
+      {"ifft", call_fft},
+      {"fft2", call_fft},
+      {"ifft2", call_fft},
+      {"fftn", call_fft},
+      {"ifftn", call_fft},
+      {"rfft", call_rfft},
+      {"irfft", call_irfft},
+      {"fftfreq", call_fftfreq},
+      {"rfftfreq", call_fftfreq},
+      {"fftshift", call_fftshift},
+      {"ifftshift", call_fftshift},
   };
   return table;
 }
@@ -162,7 +174,7 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 bool is_contextual_word(const std::string& name) {
   return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
          name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" || name == "upper" ||
-         name == "positive" || name == "general";
+         name == "positive" || name == "general" || name == "backward" || name == "ortho" || name == "forward";
 }
 
 }  // namespace tdsl::frontend

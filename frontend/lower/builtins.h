@@ -49,6 +49,7 @@ Single call_transpose, call_size, call_outer, call_diag, call_trace, call_triang
     call_reshape, call_pad;
 Single call_einsum;
 Single call_cumsum, call_sort, call_solve, call_square;
+Single call_fft, call_rfft, call_irfft, call_fftfreq, call_fftshift;
 Several call_topk, call_lu, call_qr, call_svd, call_eigh, call_eig;
 Single call_grad;
 Several call_gradient;

@@ -24,6 +24,10 @@ class RoutineAdjoint : RoutineAdjointWriter {
       case Kind::kCummin: return running_extrema();
       case Kind::kSort: return sorted();
       case Kind::kTopk: return largest();
+      case Kind::kFft: return transformed(Kind::kIfft);
+      case Kind::kIfft: return transformed(Kind::kFft);
+      case Kind::kRfft: return transformed_reals();
+      case Kind::kIrfft: return transformed_to_reals();
       case Kind::kSolve: return solved();
       case Kind::kInv: return inverse();
       case Kind::kDet: return determinant();
@@ -128,6 +132,43 @@ class RoutineAdjoint : RoutineAdjointWriter {
     c.left = plain_subscripts(type.rank());
     c.left[axis()] = at(node_.results[1], plain_subscripts(type.rank()));
     adjoints_.add(routine_.operands[0], std::move(c), true, node_.range);
+  }
+
+  /// The adjoint of the matrix of a transform is that of the inverse one, with the same factor.
+  void transformed(Routine::Kind other) {
+    const ValueId operand = routine_.operands[0];
+    const Type type = type_of(operand);
+    const ValueId back = fourier(other, adjoints_.tensor(node_.results[0]), type);
+    contribute(operand, at(back, plain_subscripts(type.rank())));
+  }
+
+  /// Whether the label of `axis` is an element of a transform of n reals that is its own conjugate: the first, or n
+  /// / 2.
+  [[nodiscard]] Expr is_end(const Extent& n) const {
+    const Expr k = index_ref(static_cast<std::int32_t>(axis()));
+    const Expr twice = index_sum(k, k);
+    return binary(BinaryOp::kOr, binary(BinaryOp::kEq, k, constant_i64(0)), binary(BinaryOp::kEq, twice, expr_of(n)));
+  }
+
+  /// irfft counts elements twice, except for the ends.
+  void transformed_reals() {
+    const ValueId operand = routine_.operands[0];
+    const Type reals = type_of(operand);
+    const Type type = type_of(node_.results[0]);
+    const Expr given = at(adjoints_.tensor(node_.results[0]), plain_subscripts(type.rank()));
+    const Expr half = product_of(float_constant(type.scalar, 0.5), given);
+    const ValueId halves = tensor(type, select(is_end(reals.shape[axis()]), given, half));
+    const ValueId back = fourier(Routine::Kind::kIrfft, halves, reals);
+    contribute(operand, at(back, plain_subscripts(reals.rank())));
+  }
+
+  void transformed_to_reals() {
+    const ValueId operand = routine_.operands[0];
+    const Type type = type_of(operand);
+    const ValueId back = fourier(Routine::Kind::kRfft, adjoints_.tensor(node_.results[0]), type);
+    const Expr once = at(back, plain_subscripts(type.rank()));
+    const Expr twice = product_of(float_constant(type.scalar, 2.0), once);
+    contribute(operand, select(is_end(type_of(node_.results[0]).shape[axis()]), once, twice));
   }
 
   void solved() {

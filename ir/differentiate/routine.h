@@ -11,6 +11,9 @@ namespace tdsl::ir {
 ///     cumprod           the same of the products' terms, divided by the element; apart for zeros
 ///     cummax, cummin    each element's derivative goes to the latest element that equals it
 ///     sort, topk        each element's derivative goes where it came from
+///     fft, ifft         the other one of d, with the same factor
+///     rfft, irfft       the other one of d, elements apart from the first and the middle one halved before, doubled
+///                       behind
 ///     x = solve(A, b)   db = solve(A', dx), dA = -db x'; of a triangle the part that is read, of a positive A the
 ///     lower
 ///                       triangle of dA + dA' with half its diagonal

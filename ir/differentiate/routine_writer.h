@@ -75,6 +75,15 @@ class RoutineAdjointWriter {
     return emit_routine({Routine::Kind::kSolve, {matrix, right}, 0, nullptr, kind}, type);
   }
 
+  /// A Fourier transform with the routine's axis and factor.
+  ValueId fourier(Routine::Kind kind, ValueId operand, const Type& type) {
+    const ValueId v = writer_.program().new_value(type, "adjoint", node_.range);
+    Routine made{kind, {operand}, routine_.axis};
+    made.scale = routine_.scale;
+    writer_.emit(Node{node_.range, {v}, std::move(made)});
+    return v;
+  }
+
   ValueId tensor(const Type& type, const Expr& body) { return writer_.filled(type, body, "adjoint", node_.range); }
 
   /// Sums of `body` over label 2 in 0..inner.

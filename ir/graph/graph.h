@@ -135,6 +135,9 @@ struct Random {
 ///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
 ///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
+///   fft, ifft  Fourier transforms of complex lines times `scale`: sum of x[j] exp(-2 pi i j k / n), + in ifft
+///   rfft    the first n / 2 + 1 elements of the fft of a real line
+///   irfft   the n reals, n the extent of the result's axis, whose rfft was given; without ifft's 1 / n
 ///   solve (A, b)   b and x have A's rank (matrices) or one less (vectors); `solves` is A's kind
 ///   cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
@@ -157,6 +160,10 @@ struct Routine {
     kSort,
     kArgsort,
     kTopk,
+    kFft,
+    kIfft,
+    kRfft,
+    kIrfft,
     kSolve,
     kCholesky,
     kLu,
@@ -173,9 +180,16 @@ struct Routine {
   std::int64_t axis = 0;         ///< for routines along lines
   ForeignRef foreign = nullptr;  ///< for kForeign
   SolveKind solves = SolveKind::kGeneral;
+  /// The factor of a Fourier transform of length n: 1, 1 / sqrt(n) or 1 / n.
+  enum class Scale : std::uint8_t { kNone, kRoot, kWhole } scale = Scale::kNone;
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
+[[nodiscard]] std::string_view name_of(Routine::Scale scale);
 [[nodiscard]] bool is_line(Routine::Kind kind);
+/// fft, ifft, rfft, irfft.
+[[nodiscard]] constexpr bool is_fourier(Routine::Kind kind) {
+  return Routine::Kind::kFft <= kind && kind <= Routine::Kind::kIrfft;
+}
 /// True if a task may hold the routine on small matrices, like a reduction (runtime/routines/small).
 [[nodiscard]] bool runs_in_tasks(Routine::Kind kind);
 /// cumsum and the other running reductions.

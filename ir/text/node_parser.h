@@ -155,7 +155,8 @@ class NodeParser : protected ExprParser {
 
   Routine routine() {
     Routine r;
-    if (cursor_.peek() == 'f') {
+    TextCursor next = cursor_;
+    if (next.accept("foreign")) {
       r.kind = Routine::Kind::kForeign;
       r.foreign = parse_foreign(cursor_);
       r.operands = value_list("(", ")");
@@ -164,6 +165,7 @@ class NodeParser : protected ExprParser {
     r.kind = named_kind(cursor_, Routine::Kind::kLstsq, "routine");
     r.operands = value_list("(", ")");
     if (cursor_.accept("axis")) r.axis = cursor_.integer();
+    if (cursor_.accept("scale")) r.scale = named_kind(cursor_, Routine::Scale::kWhole, "factor");
     using SolveKind = Routine::SolveKind;
     for (const SolveKind kind : {SolveKind::kLower, SolveKind::kUpper, SolveKind::kPositive}) {
       if (r.kind == Routine::Kind::kSolve && cursor_.accept(name_of(kind))) r.solves = kind;

@@ -243,10 +243,11 @@ class ProgramPrinter {
         [&](const Routine& r) {
           if (r.foreign)
             return plain(fmt::format("routine {} ({})", text_of(*r.foreign), joined(r.operands, value_text)));
-          plain(fmt::format("routine {} ({}){}", name_of(r.kind), joined(r.operands, value_text),
+          plain(fmt::format("routine {} ({}){}{}", name_of(r.kind), joined(r.operands, value_text),
                             is_line(r.kind)                            ? fmt::format(" axis {}", r.axis)
                             : r.solves != Routine::SolveKind::kGeneral ? fmt::format(" {}", name_of(r.solves))
-                                                                       : ""));
+                                                                       : "",
+                            is_fourier(r.kind) ? fmt::format(" scale {}", name_of(r.scale)) : ""));
         },
         [&](const Chain& c) {
           plain(fmt::format("chain [{}] ({})", joined(c.sizes, extent_text),

@@ -62,6 +62,7 @@ class RoutineVerifier {
   }
 
   void line() {
+    if (is_fourier(routine_.kind)) return fourier();
     const bool top = routine_.kind == Routine::Kind::kTopk;
     if (!counts(1, top ? 2 : 1)) return;
     const Type& a = operand(0);
@@ -76,6 +77,22 @@ class RoutineVerifier {
               "cumsum and cumprod combine i64, floats or complex numbers");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
     if (top) result(1, Scalar::kI64, shape);
+  }
+
+  void fourier() {
+    if (!counts(1, 1)) return;
+    const Type& a = operand(0);
+    const auto axis = static_cast<std::size_t>(routine_.axis);
+    if (!require(routine_.axis >= 0 && axis < a.rank(), "the axis does not exist")) return;
+    const bool from_reals = routine_.kind == Routine::Kind::kRfft;
+    if (!require(from_reals ? is_real(a.scalar) : is_complex(a.scalar),
+                 "the operand is not complex, or for rfft not of floats"))
+      return;
+    const bool to_reals = routine_.kind == Routine::Kind::kIrfft;
+    std::vector<Extent> shape = a.shape;
+    const std::vector<Extent>& made = program_.type(node_.results[0]).shape;
+    if ((from_reals || to_reals) && axis < made.size()) shape[axis] = made[axis];
+    result(0, from_reals ? complex_type(a.scalar) : to_reals ? part_type(a.scalar) : a.scalar, shape);
   }
 
   /// The extent k = min(m, n) in the first result's type.

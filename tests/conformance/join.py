@@ -18,10 +18,11 @@ def tokens(text):
 # Functions that a case may declare itself; the names of their options; words with a meaning in one place.
 SOFT = set("""asin acos atan atan2 sinh cosh asinh acosh atanh hypot cbrt log2 log10 exp2 erfc gamma lgamma digamma copysign trunc clip
 isfinite isclose allclose linspace zeros_like ones_like full_like stack repeat flatten take kron diff variance median quantile cumprod
-cummax cummin searchsorted interp histogram bincount randint permutation real imag conj arg polar""".split())
-OPTIONS = {"ddof", "rtol", "atol", "side", "weights", "key", "like"}
+cummax cummin searchsorted interp histogram bincount randint permutation real imag conj arg polar fft ifft fft2 ifft2 fftn
+ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift""".split())
+OPTIONS = {"ddof", "rtol", "atol", "side", "weights", "key", "like", "n", "d"}
 BOUNDARIES = {"periodic", "edge", "reflect", "symmetric"}
-AFTER = {":": {"literal", "float", "real", "number"}, "side=": {"left", "right"}}
+AFTER = {":": {"literal", "float", "real", "number"}, "side=": {"left", "right"}, "norm=": {"backward", "ortho", "forward"}}
 
 
 def renamed(text, prefix, kept=frozenset()):

@@ -11,7 +11,7 @@ OPERATORS = ["neg", "not", "abs", "sqrt", "exp", "log", "log1p", "expm1", "sin",
              "cbrt", "log2", "log10", "exp2", "erfc", "gamma", "lgamma", "digamma", "trunc", "hypot", "atan2", "keyed_uniform", "keyed_normal", "real", "imag", "conj", "complex", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
              "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "select"]
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
-ROUTINES = ["cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]
+ROUTINES = ["cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk", "fft", "ifft", "rfft", "irfft", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]
 FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", "combine": r" combine \w", "fill": r" fill ",
             "guard": r"\) where ", "reduction": r"= compute \[[^\]]*\] \w+\[",
             "gather": r"%\d+\[[^\]]*%\d+\[", "scatter": r" left \[[^\]]*%\d+\[",

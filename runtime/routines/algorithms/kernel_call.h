@@ -65,6 +65,15 @@ enum class KernelName : std::uint8_t {
   kInOneRow,
   kOrigins,
   kPick,
+  // Fourier transforms of lines: axis, FourierScale, length.
+  kFft,
+  kIfft,
+  kRfft,
+  kIrfft,
+  // Steps of a distributed transform of a vector.
+  kInRows,
+  kFourierColumns,
+  kByColumns,
 };
 
 /// A kernel, its element type (that of its operands), and its numeric arguments. kSolve has a SolveKind.

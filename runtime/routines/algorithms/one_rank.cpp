@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <utility>
 
 #include "runtime/check.h"
 #include "runtime/routines/algorithms/forms.h"
@@ -82,10 +84,30 @@ class OneRank : private Steps {
       case Routine::kCummin: return along(0, element(), KernelName::kScan, name_of(call_.routine), shape, 2);
       case Routine::kSort: return along(0, element(), KernelName::kSort, "sort", shape, kSortFlops);
       case Routine::kArgsort: return along(0, ElementType::kI64, KernelName::kArgsort, "argsort", shape, kSortFlops);
+      case Routine::kFft:
+      case Routine::kIfft:
+      case Routine::kRfft:
+      case Routine::kIrfft: return fourier(std::move(shape));
       default:
         shape[static_cast<std::size_t>(call_.axis)] = call_.count;
         along(0, element(), KernelName::kTopkValues, "topk_values", shape, kSortFlops);
         return along(1, ElementType::kI64, KernelName::kTopkPositions, "topk_positions", shape, kSortFlops);
+    }
+  }
+
+  void fourier(Sizes shape) {
+    Index& length = shape[static_cast<std::size_t>(call_.axis)];
+    const Index n = call_.routine == Routine::kIrfft ? call_.count : length;
+    // 5 log2 n for each of n complex elements, half of that for each of n reals.
+    const double flops = 2 * std::ceil(2.5 * std::log2(static_cast<double>(std::max<Index>(n, 1))));
+    numbers_ = {call_.axis, static_cast<Index>(call_.scale), n};
+    switch (call_.routine) {
+      case Routine::kFft: return along(0, element(), KernelName::kFft, "fft", shape, flops);
+      case Routine::kIfft: return along(0, element(), KernelName::kIfft, "ifft", shape, flops);
+      case Routine::kRfft:
+        length = n / 2 + 1;
+        return along(0, complex_type(element()), KernelName::kRfft, "rfft", shape, flops);
+      default: length = n; return along(0, part_type(element()), KernelName::kIrfft, "irfft", shape, flops / 2);
     }
   }
 
@@ -101,7 +123,7 @@ class OneRank : private Steps {
       dims.push_back(whole ? plan::whole() : at(static_cast<int>(d)));
     }
     line.read(operand(0).id(), std::move(dims)).flops(flops);
-    result(k).tensor = compute(line, type, kernel, {call_.axis, scan_number(call_.routine)});
+    result(k).tensor = compute(line, type, kernel, numbers_);
   }
 
   // --- Routines on matrices
@@ -207,6 +229,7 @@ class OneRank : private Steps {
 
   int first_;
   Sizes leading_;  ///< extents of the batch
+  Sizes numbers_ = {call_.axis, scan_number(call_.routine)};  ///< of kernels of lines
 };
 
 }  // namespace

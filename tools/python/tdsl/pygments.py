@@ -18,6 +18,7 @@ _BUILTINS = (
     "iota random randn sprandom concat reshape diag trace tril triu roll flip pad outer linspace zeros_like ones_like full_like stack tile repeat "
     "flatten take kron diff variance std median quantile cumprod cummax cummin searchsorted interp histogram bincount randint permutation cumsum "
     "sort argsort topk size nnz dense sparse transpose einsum where grad solve cholesky lu qr svd eigh eig inv det lstsq norm sum prod min max mean "
+    "fft ifft fft2 ifft2 fftn ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift "
     "any all count argmin argmax").split()
 
 

@@ -18,6 +18,7 @@ syntax match tdslBuiltin "\v<(linspace|zeros_like|ones_like|full_like|stack|tile
 syntax match tdslBuiltin "\v<(cumprod|cummax|cummin|searchsorted|interp|histogram|bincount|randint|permutation)>\ze\s*\("
 syntax match tdslBuiltin "\v<(cumsum|sort|argsort|topk|size|nnz|dense|sparse|transpose|einsum|where|grad)>\ze\s*\("
 syntax match tdslBuiltin "\v<(solve|cholesky|lu|qr|svd|eigh|eig|inv|det|lstsq|norm)>\ze\s*\("
+syntax match tdslBuiltin "\v<(fft|ifft|fft2|ifft2|fftn|ifftn|rfft|irfft|fftfreq|rfftfreq|fftshift|ifftshift)>\ze\s*\("
 syntax match tdslReduction "\v<(sum|prod|min|max|mean|any|all|count|argmin|argmax)>\ze\s*[\(\[]"
 syntax match tdslReduction "\v<(min|max)>\ze\="
 
