@@ -149,7 +149,6 @@ ParsedFile parse_partly(const SourceManager& sources, std::uint32_t file, Diagno
       apply(repair, tokenized);
       continue;
     }
-    driver.builder().finish_module();
     sink.add_all(run_sink);
     report_missing(tokenized, sink);
     const bool complete = sink.error_count() == errors_before;

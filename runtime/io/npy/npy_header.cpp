@@ -125,7 +125,7 @@ class DictionaryParser {
       std::string floats;
       for (const ElementInfo& info : kElementTypes) {
         if (is_float(info.type))
-          floats += (&info == std::end(kElementTypes) - 1 ? " and " : ", ") + std::string(info.name);
+          floats += (info.type == ElementType::kC128 ? " and " : ", ") + std::string(info.name);
       }
       throw RunError("`" + path_ + "` has the element type `" + descr +
                      "`; supported are bool, integers of 1 to 8 bytes" + floats + " [wrong-type]");
