@@ -189,10 +189,9 @@ class HeaderReaderRun {
 
   /// Refuses macros that would change calls of the functions after the header.
   void refuse_macros() {
-    static const std::set<std::string> kWords = {"bool",    "const",   "double",   "emitted",  "float",    "fn",
-                                                 "int8_t",  "int16_t", "int32_t",  "int64_t",  "uint8_t",  "uint16_t",
-                                                 "uint32_t", "uint64_t", "namespace", "return", "std",      "tdsl",
-                                                 "Tile",    "void"};
+    static const std::set<std::string> kWords = {
+        "bool",    "const",    "double",   "emitted",  "float",     "fn",     "int8_t", "int16_t", "int32_t", "int64_t",
+        "uint8_t", "uint16_t", "uint32_t", "uint64_t", "namespace", "return", "std",    "tdsl",    "Tile",    "void"};
     for (const auto& [name, place] : names_.macros) {
       const bool function =
           std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });

@@ -287,17 +287,16 @@ const Words& values() {
 
 const Words& types() {
   static const Words table = {
-      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"}, {"float", "f64"},   {"double", "f64"},
-      {"real", "f64"},        {"float64", "f64"},   {"Float64", "f64"},  {"Double", "f64"},  {"number", "f64"},
-      {"Float", "f64"},       {"single", "f32"},    {"float32", "f32"},  {"Float32", "f32"}, {"half", "f32"},
-      {"float16", "f32"},     {"int", "i64"},       {"integer", "i64"},
-      {"long", "i64"},        {"int64", "i64"},     {"Int", "i64"},      {"Int64", "i64"},   {"int64_t", "i64"},
-      {"uint", "u64"},        {"unsigned", "u32"},  {"uint64_t", "u64"}, {"uint64", "u64"},  {"usize", "i64"},
-      {"size_t", "i64"},      {"uint32_t", "u32"},  {"uint32", "u32"},   {"int32", "i32"},   {"Int32", "i32"},
-      {"int32_t", "i32"},     {"short", "i16"},     {"int16_t", "i16"},  {"int16", "i16"},   {"uint16_t", "u16"},
-      {"uint16", "u16"},      {"int8_t", "i8"},     {"int8", "i8"},      {"uint8_t", "u8"},  {"uint8", "u8"},
-      {"byte", "u8"},         {"char", "i8"},       {"boolean", "bool"}, {"Bool", "bool"},   {"Boolean", "bool"},
-      {"logical", "bool"},
+      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"}, {"float", "f64"},    {"double", "f64"},
+      {"real", "f64"},        {"float64", "f64"},   {"Float64", "f64"},  {"Double", "f64"},   {"number", "f64"},
+      {"Float", "f64"},       {"single", "f32"},    {"float32", "f32"},  {"Float32", "f32"},  {"half", "f32"},
+      {"float16", "f32"},     {"int", "i64"},       {"integer", "i64"},  {"long", "i64"},     {"int64", "i64"},
+      {"Int", "i64"},         {"Int64", "i64"},     {"int64_t", "i64"},  {"uint", "u64"},     {"unsigned", "u32"},
+      {"uint64_t", "u64"},    {"uint64", "u64"},    {"usize", "i64"},    {"size_t", "i64"},   {"uint32_t", "u32"},
+      {"uint32", "u32"},      {"int32", "i32"},     {"Int32", "i32"},    {"int32_t", "i32"},  {"short", "i16"},
+      {"int16_t", "i16"},     {"int16", "i16"},     {"uint16_t", "u16"}, {"uint16", "u16"},   {"int8_t", "i8"},
+      {"int8", "i8"},         {"uint8_t", "u8"},    {"uint8", "u8"},     {"byte", "u8"},      {"char", "i8"},
+      {"boolean", "bool"},    {"Bool", "bool"},     {"Boolean", "bool"}, {"logical", "bool"},
   };
   return table;
 }

@@ -127,6 +127,10 @@ Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
     for (const Tensor* t : {&a, &b}) require_bits(op, *t, range);
   }
   Common common = values_.common_type(a, b, range);
+  if (ir::is_bitwise(op) && ir::is_float(common.type)) {
+    // `zeros(n) | ones(n)`, with no operand that has a type.
+    common = {Scalar::kI64, Weak::kNo};
+  }
   if (!ir::result_type(op, common.type, common.type))
     require_ordered(reports_, "`" + std::string(spelling(op)) + "`", common.type, range);
   values_.require_fits(a, common.type, a.range);

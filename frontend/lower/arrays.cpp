@@ -23,8 +23,7 @@ Expr chosen(const Expr& number, const std::vector<Expr>& parts, std::size_t firs
 
 Common common_type_of(Lowerer& lowerer, const std::vector<Tensor>& parts) {
   Common common{parts[0].scalar(), parts[0].weak};
-  for (std::size_t k = 1; k < parts.size(); ++k)
-    common = lowerer.values.common_type(common, parts[k], parts[k].range);
+  for (std::size_t k = 1; k < parts.size(); ++k) common = lowerer.values.common_type(common, parts[k], parts[k].range);
   return common;
 }
 

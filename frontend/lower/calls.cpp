@@ -294,7 +294,8 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRan
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
-  if (built_in == builtins().end() && is_half_type(name)) lowerer.reports.unsupported(range, "the type `" + name + "` is");
+  if (built_in == builtins().end() && is_half_type(name))
+    lowerer.reports.unsupported(range, "the type `" + name + "` is");
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
   return call_builtin(lowerer, built_in->second.function, call, range);
 }

@@ -28,9 +28,10 @@ BinaryOp bit_operator(ast::AssignKind kind) {
 
 [[noreturn]] void fail_without_bits(Reports& reports, const std::string& sign, const std::string& type,
                                     const SourceRange& range) {
-  const std::string hint = sign == "^" ? "; powers are `**`" : sign == "&" ? "; tests are joined by `&&`"
-                                                           : sign == "|"   ? "; tests are joined by `||`"
-                                                                           : "";
+  const std::string hint = sign == "^"   ? "; powers are `**`"
+                           : sign == "&" ? "; tests are joined by `&&`"
+                           : sign == "|" ? "; tests are joined by `||`"
+                                         : "";
   reports.fail(DiagnosticId::kTypeMismatch, range,
                "`" + sign + "` is an operator of integers, but this is " + type + hint);
 }
@@ -73,7 +74,8 @@ ir::Monoid bit_monoid(Reports& reports, const ast::AssignOp& op, Scalar type) {
   if (ir::is_float(type))
     fail_without_bits(reports, std::string(bit_sign(combine)), std::string(ir::name_of(type)), op.range);
   const bool ones = combine == BinaryOp::kBitAnd;
-  const Expr identity = type == Scalar::kBool ? ir::constant(type, ones) : ir::constant(type, std::int64_t{ones ? -1 : 0});
+  const Expr identity =
+      type == Scalar::kBool ? ir::constant(type, ones) : ir::constant(type, std::int64_t{ones ? -1 : 0});
   return {ir::Monoid::Kind::kUser, std::string(ir::name_of(combine)), identity,
           ir::binary(combine, ir::argument(type, 0), ir::argument(type, 1))};
 }

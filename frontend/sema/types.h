@@ -20,7 +20,8 @@ struct Common {
 /// Promotion of mixed arithmetic, where literals adapt to the other operand's type. Two bools give bool.
 [[nodiscard]] Common common_type(ir::Scalar a, Weak a_weak, ir::Scalar b, Weak b_weak);
 
-/// The type of sums and products of elements of this type: i64 for bools and integers, but u64 for u64; of floats the type itself.
+/// The type of sums and products of elements of this type: i64 for bools and integers, but u64 for u64; of floats the
+/// type itself.
 [[nodiscard]] ir::Scalar summed_type(ir::Scalar s);
 
 /// `e` converted to `to`: pushes the cast into branches, so that literals become literals of the type.

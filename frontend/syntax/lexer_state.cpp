@@ -43,21 +43,50 @@ const std::map<std::string, int, std::less<>>& keywords() {
 
 const std::map<std::string, int, std::less<>>& symbols() {
   static const std::map<std::string, int, std::less<>> table = {
-      {"+", Kind::TOK_PLUS},         {"-", Kind::TOK_MINUS},         {"*", Kind::TOK_STAR},
-      {"/", Kind::TOK_SLASH},        {"%", Kind::TOK_PERCENT},       {"@", Kind::TOK_AT},
-      {"**", Kind::TOK_POWER},       {"=", Kind::TOK_ASSIGN},        {"+=", Kind::TOK_ADD_ASSIGN},
-      {"-=", Kind::TOK_SUB_ASSIGN},  {"*=", Kind::TOK_MUL_ASSIGN},   {"/=", Kind::TOK_DIV_ASSIGN},
-      {"==", Kind::TOK_EQUAL},       {"!=", Kind::TOK_NOT_EQUAL},    {"<", Kind::TOK_LESS},
-      {"<=", Kind::TOK_LESS_EQUAL},  {">", Kind::TOK_GREATER},       {">=", Kind::TOK_GREATER_EQUAL},
-      {"&&", Kind::TOK_AND},         {"||", Kind::TOK_OR},           {"!", Kind::TOK_NOT},
-      {"'", Kind::TOK_QUOTE},        {"(", Kind::TOK_LEFT_PAREN},    {")", Kind::TOK_RIGHT_PAREN},
-      {"[", Kind::TOK_LEFT_BRACKET}, {"]", Kind::TOK_RIGHT_BRACKET}, {"{", Kind::TOK_LEFT_BRACE},
-      {"}", Kind::TOK_RIGHT_BRACE},  {",", Kind::TOK_COMMA},         {";", Kind::TOK_SEMICOLON},
-      {":", Kind::TOK_COLON},        {".", Kind::TOK_DOT},           {"..", Kind::TOK_DOT_DOT},
-      {"->", Kind::TOK_ARROW},       {"...", Kind::TOK_ELLIPSIS},    {"&", Kind::TOK_BIT_AND},
-      {"|", Kind::TOK_BIT_OR},       {"^", Kind::TOK_BIT_XOR},       {"~", Kind::TOK_BIT_NOT},
-      {"<<", Kind::TOK_SHIFT_LEFT},  {">>", Kind::TOK_SHIFT_RIGHT},  {"&=", Kind::TOK_BIT_AND_ASSIGN},
-      {"|=", Kind::TOK_BIT_OR_ASSIGN}, {"^=", Kind::TOK_BIT_XOR_ASSIGN},
+      {"+", Kind::TOK_PLUS},
+      {"-", Kind::TOK_MINUS},
+      {"*", Kind::TOK_STAR},
+      {"/", Kind::TOK_SLASH},
+      {"%", Kind::TOK_PERCENT},
+      {"@", Kind::TOK_AT},
+      {"**", Kind::TOK_POWER},
+      {"=", Kind::TOK_ASSIGN},
+      {"+=", Kind::TOK_ADD_ASSIGN},
+      {"-=", Kind::TOK_SUB_ASSIGN},
+      {"*=", Kind::TOK_MUL_ASSIGN},
+      {"/=", Kind::TOK_DIV_ASSIGN},
+      {"==", Kind::TOK_EQUAL},
+      {"!=", Kind::TOK_NOT_EQUAL},
+      {"<", Kind::TOK_LESS},
+      {"<=", Kind::TOK_LESS_EQUAL},
+      {">", Kind::TOK_GREATER},
+      {">=", Kind::TOK_GREATER_EQUAL},
+      {"&&", Kind::TOK_AND},
+      {"||", Kind::TOK_OR},
+      {"!", Kind::TOK_NOT},
+      {"'", Kind::TOK_QUOTE},
+      {"(", Kind::TOK_LEFT_PAREN},
+      {")", Kind::TOK_RIGHT_PAREN},
+      {"[", Kind::TOK_LEFT_BRACKET},
+      {"]", Kind::TOK_RIGHT_BRACKET},
+      {"{", Kind::TOK_LEFT_BRACE},
+      {"}", Kind::TOK_RIGHT_BRACE},
+      {",", Kind::TOK_COMMA},
+      {";", Kind::TOK_SEMICOLON},
+      {":", Kind::TOK_COLON},
+      {".", Kind::TOK_DOT},
+      {"..", Kind::TOK_DOT_DOT},
+      {"->", Kind::TOK_ARROW},
+      {"...", Kind::TOK_ELLIPSIS},
+      {"&", Kind::TOK_BIT_AND},
+      {"|", Kind::TOK_BIT_OR},
+      {"^", Kind::TOK_BIT_XOR},
+      {"~", Kind::TOK_BIT_NOT},
+      {"<<", Kind::TOK_SHIFT_LEFT},
+      {">>", Kind::TOK_SHIFT_RIGHT},
+      {"&=", Kind::TOK_BIT_AND_ASSIGN},
+      {"|=", Kind::TOK_BIT_OR_ASSIGN},
+      {"^=", Kind::TOK_BIT_XOR_ASSIGN},
   };
   return table;
 }
@@ -313,8 +342,8 @@ void LexerState::limit_nesting() {
     blocks = token.kind == Kind::TOK_LEFT_BRACE                  ? blocks + 1
              : token.kind == Kind::TOK_RIGHT_BRACE && blocks > 0 ? blocks - 1
                                                                  : blocks;
-    signs = token.kind == Kind::TOK_MINUS || token.kind == Kind::TOK_NOT || token.kind == Kind::TOK_BIT_NOT ? signs + 1
-                                                                                                           : 0;
+    signs =
+        token.kind == Kind::TOK_MINUS || token.kind == Kind::TOK_NOT || token.kind == Kind::TOK_BIT_NOT ? signs + 1 : 0;
     if (depth >= ast::kMaxDepth || signs >= ast::kMaxDepth || blocks > ast::kMaxBlocks) {
       error(DiagnosticId::kNestingTooDeep, token.range,
             blocks > ast::kMaxBlocks ? "blocks nest more than " + std::to_string(ast::kMaxBlocks) + " deep"

@@ -20,8 +20,7 @@ bool has_vector_form(const ExprNode& node) {
     using enum BinaryOp;
     return is_square(*b) ||
            (b->op != kRem && b->op != kPow && b->op != kMod && !is_boundary(b->op) && !is_bitwise(b->op) &&
-            !is_library_function(b->op) &&
-            ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
+            !is_library_function(b->op) && ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
   }
   return !std::holds_alternative<Apply>(node.op);
 }

@@ -410,8 +410,8 @@ Whole CompiledExpr::whole_cast(const Step& s) {
   const Real a = real_at(s.operands[0]);
   if (s.type == Scalar::kBool) return {a.value != 0 || a.imag != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
   scalar::Faults faults;
-  const std::int64_t value = of_integer(
-      s.type, [&](auto tag) { return scalar::cast<typename decltype(tag)::type>(a.value, faults); });
+  const std::int64_t value =
+      of_integer(s.type, [&](auto tag) { return scalar::cast<typename decltype(tag)::type>(a.value, faults); });
   if (faults.any()) stop(s.range, faults.message());
   const bool certain = a.bound == 0 || std::trunc(a.value - a.bound) == std::trunc(a.value + a.bound);
   return {value, certain ? 0 : kOpen};

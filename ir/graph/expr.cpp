@@ -164,8 +164,7 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
   if (is_integer(from)) return value;
   // The run stops if a float does not fit; only values that certainly fit are folded.
   const double number = std::get<double>(value);
-  const bool fits = with_integer(
-      to, [&](auto tag) { return rt::scalar::fits<typename decltype(tag)::type>(number); });
+  const bool fits = with_integer(to, [&](auto tag) { return rt::scalar::fits<typename decltype(tag)::type>(number); });
   if (!fits || std::abs(number) > 9007199254740992.0) return std::nullopt;
   return Literal(static_cast<std::int64_t>(number));
 }
@@ -215,8 +214,7 @@ Expr unary(UnaryOp op, Expr operand, SourceRange range) {
     if (op == UnaryOp::kNeg && is_real(*type)) return constant(*type, -std::get<double>(*l), range);
     if (op == UnaryOp::kReal) return constant(*type, *l, range);
     const auto* whole = std::get_if<std::int64_t>(l);
-    if (whole != nullptr && op == UnaryOp::kNeg)
-      return constant(*type, rt::scalar::negate(*whole), range);
+    if (whole != nullptr && op == UnaryOp::kNeg) return constant(*type, rt::scalar::negate(*whole), range);
     if (whole != nullptr && op == UnaryOp::kBitNot) return constant(*type, rt::scalar::bit_not(*whole), range);
   }
   return make(range, *type, Unary{op, std::move(operand)});

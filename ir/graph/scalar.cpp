@@ -10,11 +10,10 @@ namespace tdsl::ir {
 namespace {
 
 constexpr std::array<std::string_view, 46> kUnaryNames = {
-    "neg",  "not",   "abs",   "sqrt",    "exp",   "log",    "log1p",   "expm1", "sin",   "cos",    "tan",
-    "tanh", "erf",   "asin",  "acos",    "atan",  "sinh",   "cosh",    "asinh", "acosh", "atanh",  "cbrt",
-    "log2", "log10", "exp2",  "erfc",    "gamma", "lgamma", "digamma", "floor", "ceil",  "trunc",  "round",
-    "sign", "isnan", "isinf", "sigmoid", "relu",  "real",   "imag",    "conj",  "arg",   "bit_not", "popcount",
-    "sparse", "dense"};
+    "neg",     "not",  "abs",   "sqrt",   "exp",     "log",   "log1p",   "expm1",    "sin",    "cos",  "tan",   "tanh",
+    "erf",     "asin", "acos",  "atan",   "sinh",    "cosh",  "asinh",   "acosh",    "atanh",  "cbrt", "log2",  "log10",
+    "exp2",    "erfc", "gamma", "lgamma", "digamma", "floor", "ceil",    "trunc",    "round",  "sign", "isnan", "isinf",
+    "sigmoid", "relu", "real",  "imag",   "conj",    "arg",   "bit_not", "popcount", "sparse", "dense"};
 constexpr std::array<std::string_view, 37> kBinaryNames = {
     "add",          "sub",         "mul",        "div",        "rem",
     "pow",          "mod",         "min",        "max",        "atan2",

@@ -33,8 +33,9 @@ using rt::part_type;
 /// signed integer gives f64, which programs cannot write.
 [[nodiscard]] Scalar promote(Scalar a, Scalar b);
 
-/// A scalar value; the alternative follows the type: bool | integer (all widths; of u64 the bits) | float | complex. Constants in expressions have no complex alternative: a double stands for a complex number with imaginary
-/// part 0, and other complex constants are kComplex of two floats.
+/// A scalar value; the alternative follows the type: bool | integer (all widths; of u64 the bits) | float | complex.
+/// Constants in expressions have no complex alternative: a double stands for a complex number with imaginary part 0,
+/// and other complex constants are kComplex of two floats.
 using Literal = std::variant<bool, std::int64_t, double, rt::Complex<double>>;
 
 /// kSparse and kDense do not change values, only whether their result carries absence (support.h). Created only by the

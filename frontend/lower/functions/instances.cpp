@@ -149,8 +149,7 @@ void bind_types(Lowerer& lowerer, const ast::Function& f, const ast::Function& i
     std::optional<Common> common;
     for (std::size_t k = 0; k < args.size(); ++k) {
       if (!instance.parameters[k].type || instance.parameters[k].type->parameter != t.name.name) continue;
-      common = common ? lowerer.values.common_type(*common, args[k], range)
-                      : Common{args[k].scalar(), args[k].weak};
+      common = common ? lowerer.values.common_type(*common, args[k], range) : Common{args[k].scalar(), args[k].weak};
     }
     if (!common)
       lowerer.reports.fail(DiagnosticId::kBadArgument, range,
