@@ -146,7 +146,24 @@ constexpr auto kFunctions = std::to_array<ForeignFunction>({
     {"logical_and", "c && d"},
     {"logical_or", "c || d"},
     {"logical_xor", "c != d"},
+    // Bits
+    {"bitwise_and", "k & 1"},
+    {"bitwise_or", "k | 1"},
+    {"bitwise_xor", "k ^ 1"},
+    {"bitwise_not", "~k"},
+    {"invert", "~k"},
+    {"left_shift", "k << 1"},
+    {"right_shift", "k >> 1"},
+    {"bitwise_count", "popcount(k)"},
+    {"bit_count", "popcount(k)"},
     // Casts
+    {"int8", "i8(x)"},
+    {"int16", "i16(x)"},
+    {"uint8", "u8(x)"},
+    {"uint16", "u16(x)"},
+    {"uint32", "u32(x)"},
+    {"uint64", "u64(x)"},
+    {"uint", "u64(x)"},
     {"int", "i64(x)"},
     {"integer", "i64(x)"},
     {"long", "i64(x)"},
@@ -272,17 +289,16 @@ const Words& values() {
 
 const Words& types() {
   static const Words table = {
-      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"}, {"float", "f64"},   {"double", "f64"},
-      {"real", "f64"},        {"float64", "f64"},   {"Float64", "f64"},  {"Double", "f64"},  {"number", "f64"},
-      {"Float", "f64"},       {"single", "f32"},    {"float32", "f32"},  {"Float32", "f32"}, {"half", "f32"},
-      {"float16", "f32"},     {"f16", "f32"},       {"bf16", "f32"},     {"int", "i64"},     {"integer", "i64"},
-      {"long", "i64"},        {"int64", "i64"},     {"Int", "i64"},      {"Int64", "i64"},   {"int64_t", "i64"},
-      {"uint", "i64"},        {"unsigned", "i64"},  {"u64", "i64"},      {"uint64", "i64"},  {"usize", "i64"},
-      {"size_t", "i64"},      {"u32", "i64"},       {"uint32", "i64"},   {"int32", "i32"},   {"Int32", "i32"},
-      {"int32_t", "i32"},     {"short", "i32"},     {"i16", "i32"},      {"int16", "i32"},   {"u16", "i32"},
-      {"uint16", "i32"},      {"i8", "i32"},        {"int8", "i32"},     {"u8", "i32"},      {"uint8", "i32"},
-      {"byte", "i32"},        {"char", "i32"},      {"boolean", "bool"}, {"Bool", "bool"},   {"Boolean", "bool"},
-      {"logical", "bool"},
+      {"complex128", "c128"}, {"complex64", "c64"}, {"complex", "c128"}, {"float", "f64"},    {"double", "f64"},
+      {"real", "f64"},        {"float64", "f64"},   {"Float64", "f64"},  {"Double", "f64"},   {"number", "f64"},
+      {"Float", "f64"},       {"single", "f32"},    {"float32", "f32"},  {"Float32", "f32"},  {"half", "f32"},
+      {"float16", "f32"},     {"int", "i64"},       {"integer", "i64"},  {"long", "i64"},     {"int64", "i64"},
+      {"Int", "i64"},         {"Int64", "i64"},     {"int64_t", "i64"},  {"uint", "u64"},     {"unsigned", "u32"},
+      {"uint64_t", "u64"},    {"uint64", "u64"},    {"usize", "i64"},    {"size_t", "i64"},   {"uint32_t", "u32"},
+      {"uint32", "u32"},      {"int32", "i32"},     {"Int32", "i32"},    {"int32_t", "i32"},  {"short", "i16"},
+      {"int16_t", "i16"},     {"int16", "i16"},     {"uint16_t", "u16"}, {"uint16", "u16"},   {"int8_t", "i8"},
+      {"int8", "i8"},         {"uint8_t", "u8"},    {"uint8", "u8"},     {"byte", "u8"},      {"char", "i8"},
+      {"boolean", "bool"},    {"Bool", "bool"},     {"Boolean", "bool"}, {"logical", "bool"},
   };
   return table;
 }
@@ -297,11 +313,7 @@ const Words& members() {
 
 const Words& characters() {
   static const Words table = {
-      {"&", "did you mean `&&`?"},
-      {"|", "did you mean `||`, or abs(x)?"},
-      {"^", "did you mean `**` for powers?"},
       {"#", "did you mean `//` for comments?"},
-      {"~", "did you mean `!`?"},
       {"`", "did you mean `'` for transpose?"},
       {"\\", "a system of equations is solved by solve(A, b)"},
       {"?", "a choice is written `if c then a else b`"},

@@ -38,7 +38,7 @@ void add_builtins(std::vector<std::string>& names) {
   }
 }
 
-Single call_where, call_nnz, call_dense, call_sparse, call_clip, call_isfinite, call_isclose;
+Single call_where, call_nnz, call_dense, call_sparse, call_clip, call_isfinite, call_isclose, call_cast;
 Single call_stack, call_tile, call_repeat, call_flatten, call_take, call_kron, call_diff;
 Single call_complex, call_polar;
 Single call_variance, call_quantile;

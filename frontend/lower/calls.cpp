@@ -6,6 +6,8 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/functions/instances.h"
+#include "frontend/syntax/token.h"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -190,9 +192,10 @@ bool is_scalar_function(const Declarations& declared, const ast::Call& call) {
   const std::string& name = call.callee.name;
   if (declared.foreigns.contains(name) || declared.monoids.contains(name)) return false;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
+  const bool cast = rt::element_type_named(name).has_value();
   const bool complex = name == "c64" || name == "c128" || name == "polar";
   return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || name == "clip" ||
-         name == "isclose" || name == "isfinite" || complex || extremum || is_keyed_scalar(call);
+         name == "isclose" || name == "isfinite" || complex || cast || extremum || is_keyed_scalar(call);
 }
 
 namespace {
@@ -289,6 +292,8 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRan
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
+  if (built_in == builtins().end() && is_half_type(name))
+    lowerer.reports.unsupported(range, "the type `" + name + "` is");
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
   return call_builtin(lowerer, built_in->second.function, call, range);
 }

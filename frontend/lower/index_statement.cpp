@@ -199,6 +199,9 @@ std::optional<Monoid> combine_monoid(Lowerer& lowerer, const ast::AssignOp& op, 
     case ast::AssignKind::kDiv: return Monoid{Monoid::Kind::kProd, {}, {}, {}};
     case ast::AssignKind::kMin: return Monoid{Monoid::Kind::kMin, {}, {}, {}};
     case ast::AssignKind::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
+    case ast::AssignKind::kBitAnd:
+    case ast::AssignKind::kBitOr:
+    case ast::AssignKind::kBitXor: return bit_monoid(lowerer.reports, op, type);
     case ast::AssignKind::kMonoid: break;
   }
   const MonoidEntry& m = user_monoid(lowerer, op.monoid, op.range);
@@ -215,15 +218,16 @@ namespace {
 Scalar element_type_for(Lowerer& lowerer, const ast::AssignOp& op, const Tensor& value) {
   if (op.kind == ast::AssignKind::kSet) return value.scalar();
   if (op.kind == ast::AssignKind::kMonoid) return user_monoid(lowerer, op.monoid, op.range).type;
+  if (is_bitwise(op.kind)) return value.scalar();
   const bool sums = op.kind != ast::AssignKind::kMin && op.kind != ast::AssignKind::kMax;
-  const bool widened = value.scalar() == Scalar::kBool || (sums && value.scalar() == Scalar::kI32);
-  return widened ? Scalar::kI64 : value.scalar();
+  return sums || value.scalar() == Scalar::kBool ? summed_type(value.scalar()) : value.scalar();
 }
 
 Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, const Tensor& value, Scalar type) {
-  if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid) {
+  if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid &&
+      !is_bitwise(op.kind)) {
     reports.fail(DiagnosticId::kTypeMismatch, op.range,
-                 "bools cannot be combined by this operator; use any, all, && or ||");
+                 "bools cannot be combined by this operator; use any, all, & or |");
   }
   if (op.kind == ast::AssignKind::kMin || op.kind == ast::AssignKind::kMax)
     require_ordered(reports, op.kind == ast::AssignKind::kMin ? "`min=`" : "`max=`", type, op.range);

@@ -41,6 +41,12 @@ SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name);
 
 // Expressions, lowered to tensor expressions.
 
+/// `type(operand)`.
+Tensor cast_to(Lowerer& lowerer, ir::Scalar type, const Tensor& operand, const ir::SourceRange& range);
+/// &=, |= and ^=.
+[[nodiscard]] bool is_bitwise(ast::AssignKind kind);
+/// Their monoid, whose identity is all ones, 0 and 0.
+ir::Monoid bit_monoid(Reports& reports, const ast::AssignOp& op, ir::Scalar type);
 ir::Expr integer_scalar(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
 ir::Expr condition(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
 ir::ValueId condition_value(Lowerer& lowerer, const ast::Expr& e, const std::string& what);

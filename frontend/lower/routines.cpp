@@ -126,7 +126,7 @@ Tensor call_cumsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   else if (t.rank() != 1)
     t = lowerer.algebra.flattened(t, range);
   const bool keeps = routine.kind == Routine::Kind::kCummax || routine.kind == Routine::Kind::kCummin;
-  const Scalar type = keeps || ir::is_float(t.scalar()) ? t.scalar() : Scalar::kI64;
+  const Scalar type = keeps ? t.scalar() : summed_type(t.scalar());
   routine.operands = {lowerer.algebra.routine_operand(t, type, call)};
   return lowerer.algebra.emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
 }

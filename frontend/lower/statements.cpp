@@ -276,7 +276,7 @@ void assign_whole(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbo
                            ? lowerer.values.stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)
                            : lowerer.values.tensor_of(symbol->value, name, a.target.name.range);
     const auto monoid = combine_monoid(lowerer, op, type.scalar);
-    if (op.kind == ast::AssignKind::kMonoid) {
+    if (op.kind == ast::AssignKind::kMonoid || is_bitwise(op.kind)) {
       value = lowerer.algebra.elementwise({old, value}, Weak::kNo, a.target.range, [&](const std::vector<Expr>& e) {
         return ir::combined(*monoid, e[0], e[1]);
       });

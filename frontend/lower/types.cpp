@@ -25,7 +25,10 @@ Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
   const auto bad = [&](const std::string& message) {
     lowerer.reports.fail(DiagnosticId::kBadDimension, e.range, message);
   };
-  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) return literal->value;
+  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) {
+    if (literal->beyond_i64) bad("a dimension is at most 2^63 - 1");
+    return literal->value;
+  }
   if (const std::string* name = bare_name(e)) {
     const auto dimension = lowerer.dimensions().find(*name);
     if (dimension != lowerer.dimensions().end()) {

@@ -117,8 +117,6 @@ class AstBuilder {
   void bare_block(const SourceRange& range);
   void unmatched_brace(const SourceRange& range);
 
-  /// Checks deferred to the end of the file.
-  void finish_module();
   std::vector<ast::StmtPtr> take_statements() { return std::move(statements_); }
   /// The statements at top level that were read, also if the file ended in an error.
   std::vector<ast::StmtPtr> take_reached() { return std::move(reached_); }
@@ -138,7 +136,6 @@ class AstBuilder {
   DiagnosticSink& sink_;
   std::vector<ast::StmtPtr> statements_;
   std::vector<ast::StmtPtr> reached_;
-  std::vector<SourceRange> unsigned_minimums_;  // literals 2^63 not (yet) under a minus
   bool depth_reported_ = false;
 };
 

@@ -378,11 +378,4 @@ void AstBuilder::unmatched_brace(const SourceRange& range) {
   sink_.error(DiagnosticId::kSyntaxError, range, "unmatched `}`");
 }
 
-void AstBuilder::finish_module() {
-  for (const SourceRange& range : unsigned_minimums_) {
-    sink_.error(DiagnosticId::kIntegerOverflow, range,
-                "the integer 9223372036854775808 does not fit 64 bits; only its negative does");
-  }
-}
-
 }  // namespace tdsl::frontend

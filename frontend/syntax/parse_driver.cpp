@@ -150,7 +150,6 @@ ParsedText parse_text(const SourceManager& sources, std::uint32_t file, const So
       apply(repair, repaired);
       continue;
     }
-    driver.builder().finish_module();
     sink.add_all(run_sink);
     report_missing(repaired, sink);
     result.complete = !sink.has_errors();

@@ -68,12 +68,14 @@ List append(List list, Item item) {
 %token PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%" AT "@" POWER "**" NOT "!" QUOTE "'"
        EQUAL "==" NOT_EQUAL "!=" LESS "<" LESS_EQUAL "<=" GREATER ">" GREATER_EQUAL ">=" AND "&&" OR "||"
        ASSIGN "=" ADD_ASSIGN "+=" SUB_ASSIGN "-=" MUL_ASSIGN "*=" DIV_ASSIGN "/="
+       BIT_AND "&" BIT_OR "|" BIT_XOR "^" BIT_NOT "~" SHIFT_LEFT "<<" SHIFT_RIGHT ">>"
+       BIT_AND_ASSIGN "&=" BIT_OR_ASSIGN "|=" BIT_XOR_ASSIGN "^="
        LEFT_PAREN "(" RIGHT_PAREN ")" LEFT_BRACKET "[" RIGHT_BRACKET "]" LEFT_BRACE "{" RIGHT_BRACE "}"
        COMMA "," SEMICOLON ";" COLON ":" DOT "." DOT_DOT ".." ELLIPSIS "..." ARROW "->"
 
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
-%type <ast::ExprPtr> expr disjunction conjunction comparison sum product unary power exponent operand primary
+%type <ast::ExprPtr> expr disjunction conjunction comparison bitor bitxor bitand shift sum product unary power exponent operand primary
 %type <ast::ExprPtr> value tuple optional_expr optional_step every
 %type <ast::ExprPtr> extent extent_term extent_factor
 %type <ast::BinaryOp> comparison_op
@@ -247,6 +249,9 @@ assign_op:
 | "-="                                            { $$ = BUILD.assign_op(ast::AssignKind::kSub, @1); }
 | "*="                                            { $$ = BUILD.assign_op(ast::AssignKind::kMul, @1); }
 | "/="                                            { $$ = BUILD.assign_op(ast::AssignKind::kDiv, @1); }
+| "&="                                            { $$ = BUILD.assign_op(ast::AssignKind::kBitAnd, @1); }
+| "|="                                            { $$ = BUILD.assign_op(ast::AssignKind::kBitOr, @1); }
+| "^="                                            { $$ = BUILD.assign_op(ast::AssignKind::kBitXor, @1); }
 | identifier "="                                  { $$ = BUILD.monoid_assign($1, @2); }
 ;
 
@@ -336,14 +341,35 @@ conjunction:
 ;
 
 comparison:
-  sum                                             { $$ = $1; }
-| comparison comparison_op sum                    { $$ = BUILD.comparison($2, $1, $3, @2); }
+  bitor                                           { $$ = $1; }
+| comparison comparison_op bitor                  { $$ = BUILD.comparison($2, $1, $3, @2); }
 ;
 
 comparison_op:
   "==" { $$ = ast::BinaryOp::kEq; } | "!=" { $$ = ast::BinaryOp::kNe; }
 | "<"  { $$ = ast::BinaryOp::kLt; } | "<=" { $$ = ast::BinaryOp::kLe; }
 | ">"  { $$ = ast::BinaryOp::kGt; } | ">=" { $$ = ast::BinaryOp::kGe; }
+;
+
+bitor:
+  bitxor                                          { $$ = $1; }
+| bitor "|" bitxor                                { $$ = BUILD.binary(ast::BinaryOp::kBitOr, $1, $3, @2); }
+;
+
+bitxor:
+  bitand                                          { $$ = $1; }
+| bitxor "^" bitand                               { $$ = BUILD.binary(ast::BinaryOp::kBitXor, $1, $3, @2); }
+;
+
+bitand:
+  shift                                           { $$ = $1; }
+| bitand "&" shift                                { $$ = BUILD.binary(ast::BinaryOp::kBitAnd, $1, $3, @2); }
+;
+
+shift:
+  sum                                             { $$ = $1; }
+| shift "<<" sum                                  { $$ = BUILD.binary(ast::BinaryOp::kShiftLeft, $1, $3, @2); }
+| shift ">>" sum                                  { $$ = BUILD.binary(ast::BinaryOp::kShiftRight, $1, $3, @2); }
 ;
 
 sum:
@@ -364,6 +390,7 @@ unary:
   power                                           { $$ = $1; }
 | "-" unary                                       { $$ = BUILD.unary(ast::UnaryOp::kNegate, $2, @$); }
 | "!" unary                                       { $$ = BUILD.unary(ast::UnaryOp::kNot, $2, @$); }
+| "~" unary                                       { $$ = BUILD.unary(ast::UnaryOp::kInvert, $2, @$); }
 ;
 
 power:

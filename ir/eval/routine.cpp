@@ -53,8 +53,8 @@ Order order_of(const Array& a, const Line& line, bool descending) {
   std::iota(order.positions.begin(), order.positions.end(), std::int64_t{0});
   const auto before = [&](std::int64_t x, std::int64_t y) {
     if (!is_float(a.type)) {
-      const std::int64_t left = a.integers[line.at(x)];
-      const std::int64_t right = a.integers[line.at(y)];
+      const std::int64_t left = ordered_bits(a.type, a.integers[line.at(x)]);
+      const std::int64_t right = ordered_bits(a.type, a.integers[line.at(y)]);
       return descending ? left > right : left < right;
     }
     const double left = a.floats[line.at(x)];

@@ -28,7 +28,10 @@ static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kF
 Literal limit_of(Scalar s, int sign) {
   if (s == Scalar::kBool) return sign > 0;
   if (is_float(s)) return sign * std::numeric_limits<double>::infinity();
-  const std::int64_t largest = std::numeric_limits<std::int64_t>::max() >> (64 - 8 * size_of(s));
+  const auto unused = static_cast<unsigned>(64 - 8 * size_of(s));
+  // The bits of a u64.
+  if (is_unsigned(s)) return sign > 0 ? static_cast<std::int64_t>(~std::uint64_t{0} >> unused) : std::int64_t{0};
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max() >> unused;
   return sign > 0 ? largest : -largest - 1;
 }
 

@@ -73,8 +73,8 @@ class RoutineVerifier {
     const std::vector<Extent>& first = program_.type(node_.results[0]).shape;
     if (top && axis < first.size()) shape[axis] = first[axis];
     if (routine_.kind == Routine::Kind::kCumsum || routine_.kind == Routine::Kind::kCumprod)
-      require(is_float(a.scalar) || a.scalar == Scalar::kI64,
-              "cumsum and cumprod combine i64, floats or complex numbers");
+      require(is_float(a.scalar) || a.scalar == Scalar::kI64 || a.scalar == Scalar::kU64,
+              "cumsum and cumprod combine i64, u64, floats or complex numbers");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
     if (top) result(1, Scalar::kI64, shape);
   }

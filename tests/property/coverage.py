@@ -8,7 +8,7 @@ import launch
 NODES = ["compute", "routine", "uniform", "normal", "for", "while", "if", "print", "assert", "check", "output", "dimension", "param", "input"]
 OPERATORS = ["neg", "not", "abs", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "erf", "floor", "ceil",
              "round", "sign", "isnan", "isinf", "sigmoid", "relu", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
-             "cbrt", "log2", "log10", "exp2", "erfc", "gamma", "lgamma", "digamma", "trunc", "hypot", "atan2", "keyed_uniform", "keyed_normal", "real", "imag", "conj", "complex", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
+             "cbrt", "log2", "log10", "exp2", "erfc", "gamma", "lgamma", "digamma", "trunc", "hypot", "atan2", "keyed_uniform", "keyed_normal", "real", "imag", "conj", "complex", "bit_not", "popcount", "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
              "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "select"]
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
 ROUTINES = ["cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk", "fft", "ifft", "rfft", "irfft", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]

@@ -18,6 +18,9 @@ std::string assign_text(const ast::AssignOp& op) {
     case ast::AssignKind::kDiv: return "/=";
     case ast::AssignKind::kMin: return "min=";
     case ast::AssignKind::kMax: return "max=";
+    case ast::AssignKind::kBitAnd: return "&=";
+    case ast::AssignKind::kBitOr: return "|=";
+    case ast::AssignKind::kBitXor: return "^=";
     case ast::AssignKind::kMonoid: return op.monoid + "=";
   }
   return "";

@@ -142,7 +142,7 @@ TEST_CASE("members") {
 TEST_CASE("operators of other languages") {
   check_hint("print(A \\ x);", "9", "unknown character `\\`; a system of equations is solved by solve(A, b)");
   check_hint("print(A .* A);", "9", "; `*` works element by element, and products of matrices are A @ B");
-  check_hint("print(|x|);", "7", "unknown character `|`; did you mean `||`, or abs(x)?");
+  check_hint("print(|x|);", "7", "unexpected `|`; the absolute value is abs(x)");
   check_hint("var k = 0; k++;", "13", "there is no `++`; write `k += 1`");
   check_hint("var k = 0; ++k;", "12", "there is no `++`; write `k += 1`");
   check_hint("var k = 0; if c { k-- }", "20", "there is no `--`; write `k -= 1`");
@@ -188,7 +188,9 @@ TEST_CASE("types of other languages") {
   check_hint("input q: double[n];", "10", "`double` is not a type; did you mean `f64`?");
   check_hint("let y: i8 = 1;", "8", "`i8` is not a type; did you mean `i32`?");
   check_hint("let y: string = 1;", "8", "; strings stand in print, assert, einsum, import and extern only");
-  check_hint("let y: Vector = x;", "8", "; the types are bool, i32, i64, f32, f64, c64, c128 and tensors such as f64[n, m]");
+  check_hint(
+      "let y: Vector = x;", "8",
+      "; the types are bool, i32, i64, f32, f64, c64, c128, i8, u8, i16, u16, u32, u64 and tensors such as f64[n, m]");
   check_hint("let float y = 1.0;", "5", "a type follows the name: `let y: f64 = …`");
   check_hint("f64 y = 1.0;", "5", "a declaration is written `let y: f64 = …`");
   check_hint("let y f64 = 1.0;", "7", "; a type follows a colon: `y: f64`");
