@@ -35,7 +35,7 @@ bool records(const OperationProgram& program, const Steps& steps) {
 bool records(const OperationProgram& program, const Step& s) {
   return match(
       s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; },
-      [](const ParamStep&) { return false; }, [](const InputStep&) { return true; },
+      [](const FoundStep&) { return false; }, [](const ParamStep&) { return false; }, [](const InputStep&) { return true; },
       [](const RandomStep&) { return true; }, [](const OperationStep&) { return true; },
       [](const ChainStep&) { return true; }, [](const RoutineStep&) { return true; },
       [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; },
@@ -101,6 +101,7 @@ class Knowledge {
     if (marking_ && extents_level(s) >= kLost) late_.insert(&s);
     match(
         s.op, [&](HostStep& h) { level(h.target) = level(h.value); }, [&](DimensionStep& d) { level(d.target) = 0; },
+        [&](FoundStep& f) { level(f.target) = level(f.count); },
         [&](ParamStep& p) { level(p.target) = p.computed_default ? level(*p.computed_default) : 0; }, [](InputStep&) {},
         [](RandomStep&) {}, [](OperationStep&) {}, [&](RoutineStep& r) { routine(r); }, [](ChainStep&) {},
         [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },

@@ -142,6 +142,11 @@ const Table& soft() {
       {"interp", call_interp},
       {"histogram", call_histogram},
       {"bincount", call_bincount},
+      {"filter", call_filter},
+      {"nonzero", call_nonzero},
+      {"unique", call_unique},
+      {"groups", call_groups},
+      {"join", call_join},
   };
   return table;
 }
@@ -159,7 +164,7 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" || name == "periodic" ||
          name == "edge" || name == "reflect" || name == "symmetric";
 }
 
