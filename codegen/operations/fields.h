@@ -40,9 +40,9 @@ enum class Sizes : std::uint8_t { kNone, kShape, kShapeAndTile };
 
 /// Names of the kinds of steps in the text form, in the order of StepOp.
 inline constexpr std::array kStepNames = std::to_array<std::string_view>(
-    {"host", "dimension", "found", "param", "input",   "random",  "operation", "routine", "chain",
-     "loop", "read",      "copy",  "gathers", "declare", "subscript", "for",     "while",
-     "if",   "choose",    "fence", "print",   "assert",  "check",     "output",  "release"});
+    {"host",   "dimension", "found", "param",   "input",   "random",    "operation", "routine", "chain",
+     "loop",   "read",      "copy",  "gathers", "declare", "subscript", "for",       "while",   "if",
+     "choose", "fence",     "print", "assert",  "check",   "output",    "release"});
 static_assert(kStepNames.size() == std::variant_size_v<StepOp>);
 
 /// A visitor that ignores everything but the elements of lists.

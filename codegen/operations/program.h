@@ -342,8 +342,8 @@ struct ReleaseStep {
 
 using StepOp =
     std::variant<HostStep, DimensionStep, FoundStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep,
-                 ChainStep, LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep,
-                 IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
+                 ChainStep, LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep,
+                 WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
 struct Step {
   SourceRange range;
   StepOp op;

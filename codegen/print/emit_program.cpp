@@ -192,8 +192,9 @@ class ProgramEmitter {
         [&](const FoundStep& f) {
           const std::string count = name(f.count);
           body_.line("const {} {} = {};", type(f.target), name(f.target),
-                     f.name.empty() ? count
-                                    : fmt::format("session.found({}, {}, {})", line_of(s), string_literal(f.name), count));
+                     f.name.empty()
+                         ? count
+                         : fmt::format("session.found({}, {}, {})", line_of(s), string_literal(f.name), count));
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {

@@ -164,8 +164,8 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" || name == "periodic" ||
-         name == "edge" || name == "reflect" || name == "symmetric";
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" ||
+         name == "periodic" || name == "edge" || name == "reflect" || name == "symmetric";
 }
 
 }  // namespace tdsl::frontend

@@ -127,10 +127,9 @@ namespace {
 
 /// Built-ins that need an order, and routines without complex versions.
 void require_real_operand(Lowerer& lowerer, const std::string& name, const Tensor& t) {
-  static const std::set<std::string> ordered = {"clip",     "topk",     "sort",        "argsort", "median",
-                                                "quantile", "cummax",   "cummin",      "interp",  "histogram",
-                                                "bincount", "sprandom", "searchsorted", "unique", "groups",
-                                                "join"};
+  static const std::set<std::string> ordered = {"clip",         "topk",   "sort",   "argsort",   "median",   "quantile",
+                                                "cummax",       "cummin", "interp", "histogram", "bincount", "sprandom",
+                                                "searchsorted", "unique", "groups", "join"};
   static const std::set<std::string> unsupported = {"det", "lu", "svd", "eigh"};
   if (!ir::is_complex(t.scalar()) || lowerer.declared.functions.contains(name)) return;
   if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);

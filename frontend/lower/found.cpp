@@ -122,8 +122,8 @@ Tensor call_filter(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   }
   if (mask.rank() != from.rank())
     lowerer.reports.fail(DiagnosticId::kRankMismatch, mask.range,
-                         "the mask of filter is a vector, or has the shape of the tensor, " +
-                             lowerer.graph.text(from) + ", but this is " + lowerer.graph.text(mask));
+                         "the mask of filter is a vector, or has the shape of the tensor, " + lowerer.graph.text(from) +
+                             ", but this is " + lowerer.graph.text(mask));
   if (axis != nullptr)
     lowerer.reports.fail(DiagnosticId::kBadArgument, axis->range,
                          "axis= of filter goes with a mask that is a vector: this one chooses single elements");
@@ -168,7 +168,8 @@ std::vector<Tensor> call_groups(Lowerer& lowerer, const ast::Call& call, const S
   }
   // Lexicographic order: by the last key, then stably by the ones before it.
   Tensor order = found.order_of(keys.back());
-  for (std::size_t k = keys.size() - 1; k-- > 0;) order = found.taken(order, found.order_of(found.taken(keys[k], order)));
+  for (std::size_t k = keys.size() - 1; k-- > 0;)
+    order = found.taken(order, found.order_of(found.taken(keys[k], order)));
   Tensor first;
   for (std::size_t k = 0; k < keys.size(); ++k) {
     keys[k] = found.taken(keys[k], order);
@@ -199,7 +200,8 @@ std::vector<Tensor> call_join(Lowerer& lowerer, const ast::Call& call, const Sou
   // Of each row: the number of results, and of all rows up to it.
   const Tensor wanted = left ? found.prelude("join_least_one", {partners[0]})[0] : partners[0];
   const Tensor running = found.running_sum(wanted);
-  const Tensor marks = found.prelude("join_marks", {wanted, running, found.size(found.found(wanted, rows + others))})[0];
+  const Tensor marks =
+      found.prelude("join_marks", {wanted, running, found.size(found.found(wanted, rows + others))})[0];
   const Tensor row = found.along(Routine::Kind::kCummax, marks, Scalar::kI64, Scalar::kI64);
   return {row, found.prelude("join_others", {row, wanted, running, partners[0], partners[1], partners[2]})[0]};
 }

@@ -285,8 +285,8 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Found, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused, Print,
-                        Assert, Check, Output, Gradient>;
+using Op = std::variant<Dimension, Found, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused,
+                        Print, Assert, Check, Output, Gradient>;
 
 struct Node {
   SourceRange range;

@@ -7,8 +7,8 @@
 //     %3 = compute [i in 0..%0] (neg(%1[i]))
 //     output "y" %3
 //
-// Keeps effects, size checks, dimensions, named extents found by data, params and inputs. A run-time error that only a dead computation would raise
-// is lost.
+// Keeps effects, size checks, dimensions, named extents found by data, params and inputs. A run-time error that only a
+// dead computation would raise is lost.
 
 #include "passes/passes.h"
 

@@ -80,12 +80,11 @@ void Shapes::require_in_64_bits(const Extent& size, const std::string& what, con
   if (size.constant() || size.as_value()) return;  // checked as part of the shape
   // Dimensions are sizes of inputs, far below 2^63; products of them may overflow.
   constexpr std::int64_t kFewTimes = 64;
-  const bool fits =
-      size.terms().size() < 8 && std::ranges::all_of(size.terms(), [this](const auto& term) {
-        return term.first.empty() ||
-               (term.first.size() == 1 && term.second > -kFewTimes && term.second < kFewTimes &&
-                term.first[0]->kind == Extent::Atom::Kind::kValue && is_size(term.first[0]->value));
-      });
+  const bool fits = size.terms().size() < 8 && std::ranges::all_of(size.terms(), [this](const auto& term) {
+                      return term.first.empty() ||
+                             (term.first.size() == 1 && term.second > -kFewTimes && term.second < kFewTimes &&
+                              term.first[0]->kind == Extent::Atom::Kind::kValue && is_size(term.first[0]->value));
+                    });
   if (!fits)
     check({ir::Check::Relation::kAtMost,
            size,

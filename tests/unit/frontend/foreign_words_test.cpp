@@ -104,7 +104,8 @@ TEST_CASE("values of other languages") {
   check_hint("print(x[e]);", "9", "or bind it on the left or with `for e in …`");
   check_hint("print(x[None, :]);", "9", "`None` is not declared; a new dimension is written newaxis: x[newaxis, :]");
   check_hint("print(x[x > 1.0]);", "9",
-             "but this is bool[n]; filter(x, c) has the part, where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part");
+             "but this is bool[n]; filter(x, c) has the part, where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) "
+             "reduces the part");
 }
 
 TEST_CASE("an axis is named") {
@@ -189,7 +190,8 @@ TEST_CASE("types of other languages") {
   check_hint("input q: double[n];", "10", "`double` is not a type; did you mean `f64`?");
   check_hint("let y: i8 = 1;", "8", "`i8` is not a type; did you mean `i32`?");
   check_hint("let y: string = 1;", "8", "; strings stand in print, assert, einsum, import and extern only");
-  check_hint("let y: Vector = x;", "8", "; the types are bool, i32, i64, f32, f64, c64, c128 and tensors such as f64[n, m]");
+  check_hint("let y: Vector = x;", "8",
+             "; the types are bool, i32, i64, f32, f64, c64, c128 and tensors such as f64[n, m]");
   check_hint("let float y = 1.0;", "5", "a type follows the name: `let y: f64 = …`");
   check_hint("f64 y = 1.0;", "5", "a declaration is written `let y: f64 = …`");
   check_hint("let y f64 = 1.0;", "7", "; a type follows a colon: `y: f64`");
