@@ -118,7 +118,8 @@ Tensor call_filter(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   if (mask.rank() == 1) {
     const auto along = axis == nullptr ? 0 : static_cast<std::size_t>(axis_number(lowerer, *axis, from.rank()));
     lowerer.shapes.agree(from.shape[along], mask.shape[0], range, "between the tensor and the mask of filter");
-    return found.taken(found.stored(from), found.places(found.stored(mask)), along);
+    const Tensor whole = found.stored(from);
+    return found.taken(whole, found.places(found.stored(mask)), along);
   }
   if (mask.rank() != from.rank())
     lowerer.reports.fail(DiagnosticId::kRankMismatch, mask.range,
@@ -129,7 +130,8 @@ Tensor call_filter(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
                          "axis= of filter goes with a mask that is a vector: this one chooses single elements");
   for (std::size_t d = 0; d < mask.rank(); ++d)
     lowerer.shapes.agree(from.shape[d], mask.shape[d], range, "between the tensor and the mask of filter");
-  return found.taken(found.flat(from), found.places(found.flat(mask)));
+  const Tensor whole = found.flat(from);
+  return found.taken(whole, found.places(found.flat(mask)));
 }
 
 std::vector<Tensor> call_nonzero(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
