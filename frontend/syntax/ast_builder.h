@@ -35,7 +35,7 @@ struct SignatureDraft {
 };
 
 /// `name` or `name: type` in the list of a `let (a, b: f64[m]) = …;`.
-struct DeclaredName {
+struct TypedName {
   ast::Identifier name;
   std::optional<ast::TypeExpr> type;
 };
@@ -108,7 +108,7 @@ class AstBuilder {
   // Statements. Null after an error was reported.
   ast::StmtPtr statement(ast::StmtNode node, const SourceRange& range);
   ast::StmtPtr let(ast::Let node, const SourceRange& range);
-  ast::StmtPtr tuple_let(bool is_mutable, std::vector<DeclaredName> names, ast::Definition definition,
+  ast::StmtPtr tuple_let(bool is_mutable, std::vector<TypedName> names, ast::Definition definition,
                          const SourceRange& range);
   ast::StmtPtr output(ast::Output node, const SourceRange& range);
   ast::StmtPtr assign(PostfixDraft left, ast::Definition definition, const SourceRange& range);

@@ -142,10 +142,10 @@ ast::StmtPtr AstBuilder::let(ast::Let node, const SourceRange& range) {
   return statement(std::move(node), range);
 }
 
-ast::StmtPtr AstBuilder::tuple_let(bool is_mutable, std::vector<DeclaredName> names, ast::Definition definition,
+ast::StmtPtr AstBuilder::tuple_let(bool is_mutable, std::vector<TypedName> names, ast::Definition definition,
                                    const SourceRange& range) {
   ast::TupleLet let{is_mutable, {}, {}, std::move(definition)};
-  for (DeclaredName& declared : names) {
+  for (TypedName& declared : names) {
     let.names.push_back(std::move(declared.name));
     let.types.push_back(std::move(declared.type));
   }

@@ -73,8 +73,8 @@ List append(List list, Item item) {
 
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
-%type <DeclaredName> declared
-%type <std::vector<DeclaredName>> declared_names
+%type <TypedName> declared
+%type <std::vector<TypedName>> declared_names
 %type <ast::ExprPtr> expr disjunction conjunction comparison sum product unary power exponent operand primary
 %type <ast::ExprPtr> value tuple optional_expr optional_step every
 %type <ast::ExprPtr> extent extent_term extent_factor
