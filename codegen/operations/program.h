@@ -166,6 +166,13 @@ struct DimensionStep {
   ValueId target;
   std::string name;
 };
+/// An extent found by data, once it is counted.
+struct FoundStep {
+  ValueId target;
+  ValueId count;
+  Extent estimate;   ///< where the count is unknown
+  std::string name;  ///< of a dimension; may be empty
+};
 struct ParamStep {
   ValueId target;
   std::string name;
@@ -336,9 +343,9 @@ struct ReleaseStep {
 };
 
 using StepOp =
-    std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep, ChainStep,
-                 LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep,
-                 IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
+    std::variant<HostStep, DimensionStep, FoundStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep,
+                 ChainStep, LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep,
+                 WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
 struct Step {
   SourceRange range;
   StepOp op;
@@ -361,6 +368,7 @@ struct Declarations {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<std::pair<ValueId, std::string>> dimensions;
+  std::vector<std::string> found;  ///< names of extents found by data
 };
 
 struct OperationProgram {

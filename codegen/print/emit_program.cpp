@@ -188,7 +188,15 @@ class ProgramEmitter {
 
   void step(const Step& s) {
     match(
-        s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {}, [&](const ParamStep& p) { param(p); },
+        s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {},
+        [&](const FoundStep& f) {
+          const std::string count = name(f.count);
+          body_.line("const {} {} = {};", type(f.target), name(f.target),
+                     f.name.empty()
+                         ? count
+                         : fmt::format("session.found({}, {}, {})", line_of(s), string_literal(f.name), count));
+        },
+        [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
           const ir::Type& stored = program_.type(i.target);
           const std::string_view method = stored.is_coded()        ? "coded_input"

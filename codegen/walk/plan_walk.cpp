@@ -48,7 +48,7 @@ class Walk::Body {
     match(
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { host_.set(d.target, session_->dimension(d.name)); },
-        [&](const ParamStep& p) { param(p); },
+        [&](const FoundStep& f) { found(f); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) { tensors_[i.target] = session_->input(source(i.name, i.target, i.site)); },
         [&](const RandomStep& r) { random(r); }, [&](const OperationStep& o) { operation(o); },
         [&](const ChainStep& c) { chain(c); }, [&](const RoutineStep& r) { routine(r); },
@@ -117,6 +117,11 @@ class Walk::Body {
     if (!p.default_value)
       session_->stop(fmt::format("the param {} has no default: give --set {}=VALUE [missing-input]", p.name, p.name));
     host_.set(p.target, *p.default_value);
+  }
+
+  void found(const FoundStep& f) {
+    const auto counted = host_.get(f.count);
+    host_.set(f.target, counted ? *counted : ir::Literal(session_->found(f.name, number(f.estimate))));
   }
 
   void random(const RandomStep& r) {

@@ -167,8 +167,12 @@ Tensor call_take(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   if (!ir::is_integer(args[1].scalar()))
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, args[1].range,
                          "the places of take are integers, but this is " + lowerer.graph.text(args[1]));
-  const Tensor from = lowerer.values.operand(args[0]);
-  const Tensor places = lowerer.algebra.fresh(args[1]);
+  return taken_along(lowerer, lowerer.values.operand(args[0]), args[1], along, range);
+}
+
+Tensor taken_along(Lowerer& lowerer, const Tensor& from, const Tensor& given, std::size_t along,
+                   const SourceRange& range) {
+  const Tensor places = lowerer.algebra.fresh(given);
   Tensor result = lowerer.algebra.fresh(from);
   std::vector<Expr> subscripts;
   for (const std::int32_t id : result.labels) subscripts.push_back(ir::index_ref(id));

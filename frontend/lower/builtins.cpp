@@ -162,6 +162,11 @@ const Table& soft() {
       {"rfftfreq", call_fftfreq},
       {"fftshift", call_fftshift},
       {"ifftshift", call_fftshift},
+      {"filter", call_filter},
+      {"nonzero", call_nonzero},
+      {"unique", call_unique},
+      {"groups", call_groups},
+      {"join", call_join},
   };
   return table;
 }
@@ -179,7 +184,7 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" || name == "periodic" ||
          name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" || name == "upper" ||
          name == "positive" || name == "general" || name == "backward" || name == "ortho" || name == "forward";
 }

@@ -43,6 +43,8 @@ Single call_stack, call_tile, call_repeat, call_flatten, call_take, call_kron, c
 Single call_complex, call_polar;
 Single call_variance, call_quantile;
 Single call_searchsorted, call_interp, call_histogram, call_bincount;
+Single call_filter, call_unique;
+Several call_nonzero, call_groups, call_join;
 Single call_linspace, call_like, call_zeros, call_full, call_eye, call_iota, call_random, call_randint,
     call_permutation, call_sprandom;
 Single call_transpose, call_size, call_outer, call_diag, call_trace, call_triangle, call_flip, call_roll, call_concat,

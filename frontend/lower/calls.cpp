@@ -129,9 +129,9 @@ namespace {
 
 /// Built-ins that need an order.
 void require_real_operand(Lowerer& lowerer, const std::string& name, const Tensor& t) {
-  static const std::set<std::string> ordered = {"clip",     "topk",     "sort",        "argsort", "median",
-                                                "quantile", "cummax",   "cummin",      "interp",  "histogram",
-                                                "bincount", "sprandom", "searchsorted"};
+  static const std::set<std::string> ordered = {"clip",         "topk",   "sort",   "argsort",   "median",   "quantile",
+                                                "cummax",       "cummin", "interp", "histogram", "bincount", "sprandom",
+                                                "searchsorted", "unique", "groups", "join"};
   if (!ir::is_complex(t.scalar()) || lowerer.declared.functions.contains(name)) return;
   if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);
 }
@@ -203,8 +203,10 @@ namespace {
 Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& call, const SourceRange& range) {
   return ir::match(
       function, [&](Single* single) { return single(lowerer, call, range); },
-      [&](Several*) -> Tensor {
+      [&](Several* several) -> Tensor {
         const std::string& name = call.callee.name;
+        // nonzero gives one vector per dimension.
+        if (const std::vector<Tensor> results = several(lowerer, call, range); results.size() == 1) return results[0];
         lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
                              "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
       },

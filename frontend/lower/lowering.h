@@ -12,6 +12,12 @@ using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identif
 
 /// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
+/// Names extents of `value`, which must outlive the result, that data determine. The names end with the block.
+BindDimension bind_found(Lowerer& lowerer, const Tensor& value);
+/// The same for one extent; nullopt if it is not found by data.
+std::optional<ir::Extent> bind_found(Lowerer& lowerer, const ast::Identifier& name, const ir::Extent& extent);
+/// True if a name alone in a dimension is unknown, so that the type may bind it.
+[[nodiscard]] bool is_new_dimension(Lowerer& lowerer, const std::string& name);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
 /// True if `...` is among the dimensions.
 [[nodiscard]] bool has_rest(const ast::TypeExpr& type);
@@ -73,6 +79,10 @@ const MonoidEntry& user_monoid(Lowerer& lowerer, const std::string& name, const 
 Tensor lower_array(Lowerer& lowerer, const ast::ArrayLiteral& array, const ir::SourceRange& range);
 /// The tensors along a new dimension in front of dimension `axis`.
 Tensor stacked(Lowerer& lowerer, const std::vector<Tensor>& parts, std::size_t axis, const ir::SourceRange& range);
+
+/// The elements of `from`, the read of a tensor, at integer places along a dimension.
+Tensor taken_along(Lowerer& lowerer, const Tensor& from, const Tensor& places, std::size_t along,
+                   const ir::SourceRange& range);
 
 // Index variables, their ranges, and subscripts.
 

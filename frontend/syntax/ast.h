@@ -339,6 +339,7 @@ struct Let {
 struct TupleLet {
   bool is_mutable = false;
   std::vector<Identifier> names;
+  std::vector<std::optional<TypeExpr>> types;  ///< one per name
   Definition definition;
 };
 

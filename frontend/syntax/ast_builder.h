@@ -34,6 +34,12 @@ struct SignatureDraft {
   std::vector<ast::TypeParameter> type_parameters = {};
 };
 
+/// `name` or `name: type` in the list of a `let (a, b: f64[m]) = …;`.
+struct TypedName {
+  ast::Identifier name;
+  std::optional<ast::TypeExpr> type;
+};
+
 /// `name = value;` in a monoid; the value is null if the field was reported.
 struct MonoidField {
   ast::Identifier name;
@@ -102,6 +108,8 @@ class AstBuilder {
   // Statements. Null after an error was reported.
   ast::StmtPtr statement(ast::StmtNode node, const SourceRange& range);
   ast::StmtPtr let(ast::Let node, const SourceRange& range);
+  ast::StmtPtr tuple_let(bool is_mutable, std::vector<TypedName> names, ast::Definition definition,
+                         const SourceRange& range);
   ast::StmtPtr output(ast::Output node, const SourceRange& range);
   ast::StmtPtr assign(PostfixDraft left, ast::Definition definition, const SourceRange& range);
   ast::StmtPtr tuple_assign(std::vector<ast::ExprPtr> targets, ast::Definition definition, const SourceRange& range);

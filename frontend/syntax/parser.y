@@ -75,6 +75,8 @@ List append(List list, Item item) {
 
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
+%type <TypedName> declared
+%type <std::vector<TypedName>> declared_names
 %type <ast::ExprPtr> expr disjunction conjunction comparison bitor bitxor bitand shift sum product unary power exponent operand primary
 %type <ast::ExprPtr> value tuple optional_expr optional_step every
 %type <ast::ExprPtr> extent extent_term extent_factor
@@ -156,9 +158,9 @@ statement:
 | let_or_var target ":" type annotations definition ";"
                                                   { auto notes = $5; notes.type = $4;
                                                     $$ = BUILD.let({$1, $2, std::move(notes), $6}, @$); }
-| let_or_var "(" identifier "," identifiers ")" tuple_definition ";"
+| let_or_var "(" declared "," declared_names ")" tuple_definition ";"
                                                   { auto names = $5; names.insert(names.begin(), $3);
-                                                    $$ = BUILD.statement(ast::TupleLet{$1, std::move(names), $7}, @$); }
+                                                    $$ = BUILD.tuple_let($1, std::move(names), $7, @$); }
 | postfix definition ";"                          { $$ = BUILD.assign($1, $2, @$); }
 | "(" expr "," exprs ")" tuple_definition ";"     { auto targets = $4; targets.insert(targets.begin(), $2);
                                                     $$ = BUILD.tuple_assign(std::move(targets), $6, @$); }
@@ -205,6 +207,16 @@ identifier:
 identifiers:
   identifier                                      { $$.push_back($1); }
 | identifiers "," identifier                      { $$ = append($1, $3); }
+;
+
+declared:
+  identifier                                      { $$ = {$1, {}}; }
+| identifier ":" type                             { $$ = {$1, $3}; }
+;
+
+declared_names:
+  declared                                        { $$.push_back($1); }
+| declared_names "," declared                     { $$ = append($1, $3); }
 ;
 
 path:

@@ -64,6 +64,7 @@ class SerialCheck {
         [&](const Fused& x) { no("it holds a fused operator")(x); },
         [&](const Output& x) { no("it holds an output")(x); },
         [&](const Dimension& x) { no("it binds a dimension")(x); },
+        [&](const Found& x) { no("it finds an extent by data")(x); },
         [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
         [&](const Gradient& x) { no("it takes a derivative")(x); });
   }

@@ -78,7 +78,8 @@ ExtentFacts::ExtentFacts(const Program& program) { learn(program.body); }
 
 void ExtentFacts::learn(const Region& region) {
   for_each_node(region, [this](const Node& node) {
-    if (std::holds_alternative<Dimension>(node.op)) dimensions_.insert(node.results[0]);
+    if (std::holds_alternative<Dimension>(node.op) || std::holds_alternative<Found>(node.op))
+      dimensions_.insert(node.results[0]);
     if (const auto* check = std::get_if<Check>(&node.op); check != nullptr && check->may_move())
       zeros_.push_back(check->left - check->right);
     const auto* c = std::get_if<Compute>(&node.op);

@@ -94,6 +94,8 @@ struct Compute {
   /// A count of the elements of a vector up to a value, `sum[b](i64(le(%1[b], x)))` or `lt`, whose elements ascend, as
   /// an enclosing condition ensures: they are searched. Not part of the meaning.
   bool by_search = false;
+  /// Its derivative is 0: keys, which data select. Not part of the meaning.
+  bool constant = false;
   /// Which stored elements of compressed operands the operation visits. Set by the last pass, `iteration`, for
   /// lowering; not part of the meaning.
   std::optional<SparseIteration> iteration{};
@@ -102,6 +104,13 @@ struct Compute {
 /// `n` of an input's type: determined by files or `--set`. Result: i64, rank 0.
 struct Dimension {
   std::string name;
+};
+/// An extent found by data: the value of `count`, a rank-0 i64 that is not negative. `estimate`: of plans made before
+/// the count is known. With a name, `--set NAME=K` is the estimate, and asserted in a run. Result: i64, rank 0.
+struct Found {
+  ValueId count;
+  Extent estimate;
+  std::string name;  ///< may be empty
 };
 /// `param lambda: f64 = 1e-3;`. At most one default is present: a constant, or a scalar of params and dimensions.
 struct Param {
@@ -300,8 +309,8 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused, Print,
-                        Assert, Check, Output, Gradient>;
+using Op = std::variant<Dimension, Found, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused,
+                        Print, Assert, Check, Output, Gradient>;
 
 struct Node {
   SourceRange range;

@@ -84,6 +84,8 @@ class NodeParser : protected ExprParser {
     } else if (cursor_.accept("by")) {
       cursor_.expect("search");
       c.by_search = true;
+    } else {
+      c.constant = cursor_.accept("constant");
     }
     c.out = label_list();
     if (cursor_.peek() != '(') {
@@ -312,8 +314,18 @@ class NodeParser : protected ExprParser {
     return c;
   }
 
+  Found found() {
+    Found f;
+    f.count = value();
+    cursor_.expect("estimate");
+    f.estimate = extent();
+    f.name = cursor_.string();
+    return f;
+  }
+
   Op simple_op(const std::string& name, const std::vector<ValueId>& results) {
     if (name == "dimension") return Dimension{cursor_.string()};
+    if (name == "found") return found();
     if (name == "param") return param(results);
     if (name == "input") return Input{cursor_.string()};
     if (name == "compute") return compute();

@@ -19,7 +19,7 @@ FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", 
 # Counted in the text of programs: the frontend composes them of other constructs.
 WORDS = {w: rf"\b{w}\(" for w in (
     "variance std median quantile diff linspace stack tile repeat flatten take kron searchsorted interp histogram bincount isclose allclose clip copysign isfinite zeros_like ones_like full_like "
-    "randint permutation pad rk4 euler rk4_path verlet cg bicgstab gmres integrate simpson newton root trapezoid gradient laplacian").split()}
+    "filter nonzero unique randint permutation pad rk4 euler rk4_path verlet cg bicgstab gmres integrate simpson newton root trapezoid gradient laplacian").split()}
 WORDS |= {"array literal": r"[=(,] ?\[", "reversed slice": r":-\d", "ellipsis": r"\.\.\.[,\]]", "newaxis": "newaxis", "break": "break;", "continue": "continue;", "lambda": r"\bfn\(\w+[,)]",
           "type parameter": r"\[T\b", "literal parameter": ": literal ", "default": r"fn .*: \w+ = ", "key": r"\bkey=", "series": r"^ +output ", "every": r" every \d",
           "periodic": "periodic", "edge": r"\bedge\b", "reflect": "reflect", "symmetric": "symmetric"}

@@ -88,8 +88,7 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
   check_hint("print(polyval(x, x));", "7", "; it is in the library: import std.polynomial;");
   check_hint("print(trapz(x));", "7", "; it is in the library: import std.calculus; there it is trapezoid(x, 0.5)");
-  check_hint("print(setdiff1d(x, x));", "7",
-             "; no operation finds its own size; `let c[i] = !any[k](x[i] == v[k]);` compares with a list");
+  check_hint("print(setdiff1d(x, x));", "7", "; write `let c[i] = !any[k](x[i] == v[k]);` and filter(x, c)");
   check_hint("print(sqrtt(x));", "7", "; did you mean `sqrt`?");
   check_hint("print(var(x));", "7", "`var` is a reserved word, not a function; the variance is variance(x)");
 }
@@ -103,7 +102,8 @@ TEST_CASE("values of other languages") {
   check_hint("print(x[e]);", "9", "or bind it on the left or with `for e in …`");
   check_hint("print(x[None, :]);", "9", "`None` is not declared; a new dimension is written newaxis: x[newaxis, :]");
   check_hint("print(x[x > 1.0]);", "9",
-             "but this is bool[n]; where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part");
+             "but this is bool[n]; filter(x, c) has the part, where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) "
+             "reduces the part");
 }
 
 TEST_CASE("an axis is named") {

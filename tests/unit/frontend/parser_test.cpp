@@ -93,6 +93,7 @@ TEST_CASE("declarations") {
            "let tile tile (8) = tile(tile, 2);",
            "let A: f64[n, n] storage banded(n, 2) tile (4, 4) = B;",
            "let (lo, hi) = minmax(v);",
+           "let (i: i64[m], j, c: f64[m, 2]) = found(v);",
            "var (p, L, U) = lu(A);",
            "(a, b) = (b, a);",
            "let norm = norm(x);",

@@ -16,7 +16,7 @@ _BUILTINS = (
     "abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign mod isnan isinf sigmoid relu asin acos atan atan2 sinh cosh "
     "asinh acosh atanh hypot cbrt log2 log10 exp2 erfc gamma lgamma digamma copysign real imag conj arg polar popcount trunc clip isfinite isclose allclose zeros ones full eye "
     "iota random randn sprandom concat reshape diag trace tril triu roll flip pad outer linspace zeros_like ones_like full_like stack tile repeat "
-    "flatten take kron diff variance std median quantile cumprod cummax cummin searchsorted interp histogram bincount randint permutation cumsum "
+    "flatten take kron diff variance std median quantile cumprod cummax cummin searchsorted interp histogram bincount filter nonzero unique groups join randint permutation cumsum "
     "sort argsort topk size nnz dense sparse transpose einsum where grad solve cholesky lu qr svd eigh eig inv det lstsq norm sum prod min max mean "
     "fft ifft fft2 ifft2 fftn ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift "
     "any all count argmin argmax").split()
