@@ -23,7 +23,8 @@ ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift popcount i8 u8 i16 u16 u32 
 OPTIONS = {"ddof", "rtol", "atol", "side", "weights", "key", "like", "n", "d"}
 BOUNDARIES = {"periodic", "edge", "reflect", "symmetric"}
 TYPES = {"i8", "u8", "i16", "u16", "u32", "u64"}
-AFTER = {":": {"literal", "float", "real", "number"} | TYPES, "->": TYPES, ":sparse": TYPES, "side=": {"left", "right"}, "norm=": {"backward", "ortho", "forward"}}
+AFTER = {":": {"literal", "float", "real", "number"} | TYPES, "->": TYPES, ":sparse": TYPES, "side=": {"left", "right"}, "norm=": {"backward", "ortho", "forward"},
+         "kind=": {"inner", "left", "lower", "upper", "positive", "general"}}
 
 
 def renamed(text, prefix, kept=frozenset()):
