@@ -53,6 +53,7 @@ class Distributor {
       around.inner.push_back(std::move(step));
       step = std::move(around);
     }
+    step.independent = step.loop.has_value();
     return step;
   }
 

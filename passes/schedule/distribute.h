@@ -12,6 +12,7 @@ struct Step {
   std::optional<std::size_t> loop = {};
   std::size_t statement = 0;  ///< without loop
   std::vector<Step> inner = {};
+  bool independent = false;  ///< a loop around one statement, no instance of which depends on another one
 };
 
 /// An order of all instances that respects the dependences: statements that depend on each other in a cycle share the

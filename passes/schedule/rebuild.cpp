@@ -117,7 +117,8 @@ class Rebuilder {
       if (!a) return x;
       std::vector<Expr> at = copy_of(*a);
       at.insert(at.end(), r->subscripts.begin(), r->subscripts.end());
-      return read(x->type, current_[*a], std::move(at), x->range);
+      const auto before = before_.find(*a);
+      return read(x->type, before == before_.end() ? current_[*a] : before->second, std::move(at), x->range);
     });
   }
 
@@ -132,12 +133,25 @@ class Rebuilder {
 
   void emit(const std::vector<Step>& steps, std::vector<Node>& nodes) {
     for (const Step& s : steps) {
-      if (s.loop) {
+      if (s.independent) {
+        emit_independent(s, nodes);
+      } else if (s.loop) {
         emit_loop(s, nodes);
       } else {
         emit_statement(scop_.statements[s.statement], nodes);
       }
     }
+  }
+
+  /// The statement reads its variable as it was before the loop, which is the same.
+  void emit_independent(const Step& step, std::vector<Node>& nodes) {
+    const Step* last = &step;
+    while (last->loop) last = &last->inner.front();
+    const ScopStatement& s = scop_.statements[last->statement];
+    // `x = x + value` reads what other instances added.
+    if (!s.accumulation || s.compute.combine) before_[s.array] = current_[s.array];
+    emit_loop(step, nodes);
+    before_.erase(s.array);
   }
 
   ValueId scalar(const Expr& e, const SourceRange& range, std::vector<Node>& nodes) {
@@ -222,6 +236,7 @@ class Rebuilder {
   const Scop& scop_;
   const ExtentFacts& facts_;
   std::vector<ValueId> current_;          ///< by array
+  std::map<std::size_t, ValueId> before_;  ///< by array, for reads of an independent statement
   std::vector<Type> types_;               ///< by array, with the copies
   std::map<ValueId, ValueId> indices_;    ///< index of the nest -> index of an open loop
   std::map<std::size_t, Extent> counts_;  ///< by loop
