@@ -49,8 +49,8 @@ class LabelAligner {
 
   /// True if a range may start there: neither data nor a variable of the iteration determines it.
   [[nodiscard]] bool is_start(const Extent& e, const Label& l) const {
-    return std::ranges::all_of(
-        e.values(), [&](ValueId v) { return varies_(v) || mentions(l.begin, v) || mentions(l.end, v); });
+    return std::ranges::all_of(e.values(),
+                               [&](ValueId v) { return varies_(v) || mentions(l.begin, v) || mentions(l.end, v); });
   }
 
   /// The rest of each subscript `label + rest`.

@@ -188,8 +188,7 @@ class LoopConverter {
       refusal = builder.refusal();
       return std::nullopt;
     }
-    for (Node& n : body->statements)
-      align_labels(std::get<Compute>(n.op), [&](ValueId v) { return v == body->index; });
+    for (Node& n : body->statements) align_labels(std::get<Compute>(n.op), [&](ValueId v) { return v == body->index; });
     normalise_accumulations(program_, *body);
     merge_reductions(program_, *body);
     const auto dependences = find_dependences(program_, *body, refusal);

@@ -44,7 +44,8 @@ class Distributor {
   }
 
   /// True for a statement no instance of which needs a value of another one. If it overwrites elements that earlier
-  /// instances read, they may read the version before; unless it is spelled `x = x + value`, which reads the current one.
+  /// instances read, they may read the version before; unless it is spelled `x = x + value`, which reads the current
+  /// one.
   [[nodiscard]] bool is_independent(const Statements& group, const std::vector<Dependence>& own) const {
     if (own.empty()) return true;
     const ScopStatement& s = scop_.statements[group.front()];

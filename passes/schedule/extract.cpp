@@ -296,7 +296,6 @@ class Extractor {
   bool compute(const Node& n, Compute c) {
     if (c.bodies.size() != 1 || n.results.size() != 1)
       return refuse(n.range, "its body holds a computation with several results");
-    if (!reads_inside(c)) return refuse(n.range, "a slice whose size changes may be read out of bounds");
     bool failed = false;
     rewrite_expressions(c, [&](const Expr& e) { return placed(e, failed); });
     for (auto* list : {&c.out, &c.reduce}) {
@@ -309,6 +308,7 @@ class Extractor {
       }
     }
     if (failed) return refuse(n.range, "it needs an older version of a variable");
+    if (!reads_inside(c)) return refuse(n.range, "a slice whose size changes may be read out of bounds");
     align_labels(c, [&](ValueId v) { return versions_.is_index(v); });
     const ValueId v = n.results[0];
     if (becomes_scalar(v, c)) {
@@ -325,12 +325,18 @@ class Extractor {
 
   /// False if the Compute may read a tensor whose extents change outside of its bounds, which it will not have later.
   [[nodiscard]] bool reads_inside(const Compute& c) const {
-    bool inside = true;
+    const std::vector<const Label*> labels = labels_of(c);
+    bool all = true;
     for_each_read(c, [&](const Read& r) {
-      const bool changes = versions_.inside(r.tensor) && !has_fixed_shape(r.tensor);
-      inside = inside && !(changes && read_may_fail(program_, r, labels_of(c)));
+      const auto a = scop_.array_of(r.tensor);
+      if (!a || scop_.arrays[*a].spans.empty()) return;
+      Type type = scop_.arrays[*a].type;
+      for (std::size_t d = 0; d < type.rank(); ++d)
+        type.shape[d] = scop_.arrays[*a].spans[d].end - scop_.arrays[*a].spans[d].begin;
+      const Subscripts subscripts(type, labels);
+      for (std::size_t d = 0; d < type.rank(); ++d) all = all && subscripts.inside(r.subscripts[d], type.shape[d]);
     });
-    return inside;
+    return all;
   }
 
   /// True for a scalar that is substituted into its users. It must not read variables, which may change before its use.

@@ -15,14 +15,15 @@
 //
 // A nest is left alone if `loops_to_algebra` converts it as it is, if it is no Scop (scop.h), if the limits are
 // reached, or if the parts would need loops as deep as before. A nest that would be one task today is only replaced by
-// parts without loops, and not inside of a loop. Every instance of a statement is executed once, on the same operands: bits are equal except
-// where loops become reductions, whose float sums are re-associated.
+// parts without loops, and not inside of a loop. Every instance of a statement is executed once, on the same operands:
+// bits are equal except where loops become reductions, whose float sums are re-associated.
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "ir/analysis/serial_loop.h"
+#include "ir/graph/clone.h"
 #include "passes/loops/loop_forms.h"
 #include "passes/loops/nodes_to_algebra.h"
 #include "passes/passes.h"
@@ -54,6 +55,11 @@ class Scheduler : public RegionRewriter {
   Scheduler(const Program& program, PassContext& context)
       : RegionRewriter(program, context), use_counts_(use_counts(program)), facts_(program) {
     for_each_node(program.body, [this](const Node& n) { scalars_.note(n); });
+    for (const Node& n : program.body.nodes) {
+      const bool check = std::holds_alternative<Check>(n.op);
+      if (!check && (is_effect(n) || !regions_in(n).empty())) break;
+      if (check || std::holds_alternative<Dimension>(n.op)) sizes_.push_back(n);
+    }
   }
 
  private:
@@ -159,6 +165,7 @@ class Scheduler : public RegionRewriter {
 
   /// What `loops_to_algebra` makes of the nodes.
   std::vector<Node> algebra(std::vector<Node> nodes) {
+    program_.body.nodes = sizes_;  // the rest has been moved out
     return nodes_to_algebra(program_, std::move(nodes), scalars_, use_counts_, context_.options());
   }
 
@@ -171,7 +178,8 @@ class Scheduler : public RegionRewriter {
   ExtentFacts facts_;
   KnownScalars scalars_;
   IntegerSets sets_;
-  bool in_loop_ = false;  ///< inside of a loop that stays
+  std::vector<Node> sizes_;  ///< what the program says of its sizes in front of its first loop
+  bool in_loop_ = false;     ///< inside of a loop that stays
 };
 
 }  // namespace

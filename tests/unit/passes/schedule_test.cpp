@@ -301,8 +301,8 @@ TEST_CASE("schedule: statements that depend on each other share the loops that c
   CHECK(schedule_of(matrix_nest("%11:f64[%0, %0] \"A\" = compute [] (%10[%5, sub(%8, 1)]) left [%5, %8] base %10\n"
                                 "yield %11\n")) == "for 1 { for 0 { S0 } }");
   CHECK(schedule_of(matrix_nest(
-                "%11:f64[%0, %0] \"A\" = compute [] (add(%10[sub(%5, 1), %8], %10[%5, sub(%8, 1)])) left [%5, %8] "
-                "base %10\nyield %11\n")) == "for 0 { for 1 { S0 } }");
+            "%11:f64[%0, %0] \"A\" = compute [] (add(%10[sub(%5, 1), %8], %10[%5, sub(%8, 1)])) left [%5, %8] "
+            "base %10\nyield %11\n")) == "for 0 { for 1 { S0 } }");
 }
 
 TEST_CASE("schedule: a nest that needs an older version of a variable is no Scop") {
@@ -373,21 +373,21 @@ TEST_CASE("schedule: random nests find planted faults") {
   if (!passes::IntegerSets::available()) return;
   // A variable that an iteration reads before it writes gets copies.
   CHECK(is_found([](Scop& scop, std::vector<Dependence>&) {
-          for (const ScopStatement& s : scop.statements) {
-            passes::ScopArray& a = scop.arrays[s.array];
-            if (a.init && !a.live && a.expanded.empty() && scop.loops[s.loops[0]].values) a.expanded = {s.loops[0]};
-          }
-        }));
+    for (const ScopStatement& s : scop.statements) {
+      passes::ScopArray& a = scop.arrays[s.array];
+      if (a.init && !a.live && a.expanded.empty() && scop.loops[s.loops[0]].values) a.expanded = {s.loops[0]};
+    }
+  }));
   // A loop ends an iteration too early.
   CHECK(is_found([](Scop& scop, std::vector<Dependence>& found) {
-          if (!found.empty()) scop.loops[0].end = passes::difference(scop.loops[0].end, ir::Extent(scop.loops[0].step));
-        }));
+    if (!found.empty()) scop.loops[0].end = passes::difference(scop.loops[0].end, ir::Extent(scop.loops[0].step));
+  }));
   // A dependence is lost.
   CHECK(is_found([](Scop&, std::vector<Dependence>& found) {
-          if (!found.empty()) found.erase(found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2));
-        }));
+    if (!found.empty()) found.erase(found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2));
+  }));
   // Statements are in another order.
   CHECK(is_found([](Scop&, std::vector<Dependence>& found) {
-          for (Dependence& d : found) std::swap(d.from, d.to);
-        }));
+    for (Dependence& d : found) std::swap(d.from, d.to);
+  }));
 }

@@ -9,8 +9,8 @@
 namespace tdsl::tests {
 
 /// Writes the text of a program with a nest of element and slice statements over matrices of n x n elements: triangles,
-/// loops that count down, temporaries that an iteration overwrites, updates in place, mirrored stores, conditions. Every
-/// subscript is in bounds for all n.
+/// loops that count down, temporaries that an iteration overwrites, updates in place, mirrored stores, conditions.
+/// Every subscript is in bounds for all n.
 class ScopWriter {
  public:
   explicit ScopWriter(std::uint64_t seed) : random_(seed * 2654435761u + 17) {}
@@ -96,7 +96,10 @@ class ScopWriter {
       case 3: return "%3[" + b + "]";
       case 4: return "mul(0.5, " + value(s, label, depth - 1) + ")";
       case 5: return "max(" + value(s, label, depth - 1) + ", " + value(s, label, depth - 1) + ")";
-      case 6: return temporaries_.empty() ? "0.5" : temporaries_[static_cast<std::size_t>(pick(static_cast<int>(temporaries_.size())))];
+      case 6:
+        return temporaries_.empty()
+                   ? "0.5"
+                   : temporaries_[static_cast<std::size_t>(pick(static_cast<int>(temporaries_.size())))];
       default: return "add(" + value(s, label, depth - 1) + ", " + value(s, label, depth - 1) + ")";
     }
   }
@@ -125,9 +128,7 @@ class ScopWriter {
               << (pick(4) == 0 ? " combine sum\n" : "\n");
         return {v, s.w};
       }
-      case 4:
-        text_ << v << ":f64[%0] \"w\" = compute [k in 0..%0] (" << value(s, "k", 1) << ")\n";
-        return {s.a, v};
+      case 4: text_ << v << ":f64[%0] \"w\" = compute [k in 0..%0] (" << value(s, "k", 1) << ")\n"; return {s.a, v};
       case 5:
         text_ << v << ":f64[%0] \"w\" = compute [] (" << value(s, "", 1) << ") left [" << subscript() << "] base "
               << s.w << "\n";
