@@ -204,7 +204,7 @@ void NestVerifier::row_products(const RowProducts& p) {
   const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums || p.kind == Kind::kUpper;
   if (p.along.size() != (matrices ? 2U : 1U)) problem("a product of rows runs along {} indices", p.along.size());
   if (!changes(p.to.variable)) return problem("%{} cannot be written", p.to.variable.id);
-  if (!ir::is_float(type(p.to.variable))) problem("products of rows are of floats");
+  if (!ir::is_real(type(p.to.variable))) problem("products of rows are of floats");
   part(p.to, matrices ? 2 : 1, type(p.to.variable));
   part(p.x, 2, type(p.to.variable));
   part(p.y, matrices ? 2 : 1, type(p.to.variable));

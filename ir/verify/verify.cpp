@@ -301,7 +301,7 @@ class Verifier {
   void chain(const Node& n, const Chain& c) {
     require(c.factors.size() >= 3, "has less than three factors");
     require(c.sizes.size() == c.factors.size() + 1, "does not have one size more than factors");
-    require(n.results.size() == 1 && is_real(program_.type(n.results[0]).scalar), "needs one float tensor as result");
+    require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
     for (const Extent& e : c.sizes) extent(e);
     if (n.results.size() != 1 || c.factors.size() < 3 || c.sizes.size() != c.factors.size() + 1) return;
     const Type& type = program_.type(n.results[0]);

@@ -6,7 +6,7 @@
 
 namespace {
 
-void check(const std::string& expression) {
+void check_complex(const std::string& expression) {
   tdsl::tests::GradientCheck(
       "input x: f64[n]; input y: f64[n]; input p: f64[n];\nlet z = c128(x, y); let w = c128(p, x * p);\nlet loss = " +
       expression + ";\nlet (gx, gy, gp) = grad(loss, x, y, p);\noutput d_x = gx; output d_y = gy; output d_p = gp;" +
@@ -32,6 +32,8 @@ TEST_CASE("grad: complex operators") {
                               "real(z' @ w)",
                               "abs(sum(cumsum(z) * w))",
                               "abs(sum(solve(outer(z, w) + diag(4.0 + w), z)))",
+                              "abs(det(outer(z, w) + diag(4.0 + w)))",
+                              "abs(sum(inv(outer(z, w) + diag(4.0 + w)) * z))",
                               "abs(sum(cumprod(z + 2.0) * w))",
                               "sum(abs(fft(z)) ** 2 * p)",
                               "sum(real(ifft(z * w, norm=ortho) * z))",
@@ -41,11 +43,11 @@ TEST_CASE("grad: complex operators") {
                               "sum(real(fft(z, n=n + 2) ** 2))",
                               "sum(where(x > y, real(z * z), imag(w * z)))",
                               "sum(real(p * z) * imag(z - p))"})
-    check(e);
+    check_complex(e);
 }
 
 TEST_CASE("grad: complex functions") {
   for (const std::string f : {"exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh",
                               "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"})
-    check("sum(real(" + f + "(0.2 * z + 0.1 + 0.3i) * w))");
+    check_complex("sum(real(" + f + "(0.2 * z + 0.1 + 0.3i) * w))");
 }
