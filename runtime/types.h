@@ -19,16 +19,22 @@ inline constexpr int kMaxRank = 8;
 inline constexpr int kMostThreads = 4096;
 
 /// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
-/// 'b' bool, 'i' integer, 'f' float, 'c' complex. Of two types of one kind the later row is the wider one. Messages and
-/// checkpoints contain row numbers, so a new type must be the last row.
-#define TDSL_ELEMENT_TYPES(X)             \
-  X(kBool, bool, "bool", 'b')             \
-  X(kI32, std::int32_t, "i32", 'i')       \
-  X(kI64, std::int64_t, "i64", 'i')       \
-  X(kF32, float, "f32", 'f')              \
-  X(kF64, double, "f64", 'f')             \
-  X(kC64, rt::Complex<float>, "c64", 'c') \
-  X(kC128, rt::Complex<double>, "c128", 'c')
+/// 'b' bool, 'i' signed, 'u' unsigned integer, 'f' float, 'c' complex. Messages and checkpoints contain row numbers, so
+/// a new type must be the last row. The names of the rows from kI8 on are no reserved words.
+#define TDSL_ELEMENT_TYPES(X)                \
+  X(kBool, bool, "bool", 'b')                \
+  X(kI32, std::int32_t, "i32", 'i')          \
+  X(kI64, std::int64_t, "i64", 'i')          \
+  X(kF32, float, "f32", 'f')                 \
+  X(kF64, double, "f64", 'f')                \
+  X(kC64, rt::Complex<float>, "c64", 'c')    \
+  X(kC128, rt::Complex<double>, "c128", 'c') \
+  X(kI8, std::int8_t, "i8", 'i')             \
+  X(kU8, std::uint8_t, "u8", 'u')            \
+  X(kI16, std::int16_t, "i16", 'i')          \
+  X(kU16, std::uint16_t, "u16", 'u')         \
+  X(kU32, std::uint32_t, "u32", 'u')         \
+  X(kU64, std::uint64_t, "u64", 'u')
 
 /// Element type of a tensor or scalar. `kBool` is stored as one byte holding 0 or 1 (C++ `bool`).
 enum class ElementType : std::uint8_t {
@@ -82,7 +88,12 @@ inline constexpr std::size_t kLargestElement = [] {
 [[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f' || is_complex(type); }
 /// True for ordered floats: f32 and f64.
 [[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f'; }
-[[nodiscard]] constexpr bool is_integer(ElementType type) { return element_info(type).kind == 'i'; }
+[[nodiscard]] constexpr bool is_unsigned(ElementType type) { return element_info(type).kind == 'u'; }
+[[nodiscard]] constexpr bool is_integer(ElementType type) {
+  return element_info(type).kind == 'i' || is_unsigned(type);
+}
+/// True for types whose names are words of the language only where a type stands: `u8`.
+[[nodiscard]] constexpr bool is_contextual(ElementType type) { return type >= ElementType::kI8; }
 
 /// The type of the parts of a complex type, else the type itself.
 [[nodiscard]] constexpr ElementType part_type(ElementType type) {

@@ -78,7 +78,7 @@ class ErrorCollector : public clang::DiagnosticConsumer {
 clang::QualType cpp_type(const clang::ASTContext& context, Scalar s) {
   const auto bits = static_cast<unsigned>(8 * ir::size_of(s));
   if (s == Scalar::kBool) return context.BoolTy;
-  if (ir::is_integer(s)) return context.getIntTypeForBitwidth(bits, 1);
+  if (ir::is_integer(s)) return context.getIntTypeForBitwidth(bits, ir::is_unsigned(s) ? 0U : 1U);
   if (s == Scalar::kF32) return context.FloatTy;
   if (s == Scalar::kF64) return context.DoubleTy;
   return {};
@@ -195,9 +195,9 @@ class HeaderReaderRun {
 
   /// Refuses macros that would change calls of the functions after the header.
   void refuse_macros() {
-    static const std::set<std::string> kWords = {"bool", "const",   "double",  "emitted",   "float",
-                                                 "fn",   "int32_t", "int64_t", "namespace", "return",
-                                                 "std",  "tdsl",    "Tile",    "void"};
+    static const std::set<std::string> kWords = {
+        "bool",    "const",    "double",   "emitted",  "float",     "fn",     "int8_t", "int16_t", "int32_t", "int64_t",
+        "uint8_t", "uint16_t", "uint32_t", "uint64_t", "namespace", "return", "std",    "tdsl",    "Tile",    "void"};
     for (const auto& [name, place] : names_.macros) {
       const bool function =
           std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });

@@ -17,6 +17,7 @@ class Splitter {
 
   /// True if the expression is a function of x and y values, which are collected.
   bool split(const Expr& e) {
+    if (!ir::has_vectors(e->type)) return false;
     const std::set<int> labels = ir::labels_in(e);
     if (!varies(e, labels)) return true;
     if (!labels.contains(into_.column)) return keep(into_.x, e);

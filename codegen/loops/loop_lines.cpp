@@ -111,7 +111,7 @@ bool LoopNestBuilder::reduces_lines(const ir::Compute& c, std::size_t k) {
   if (kind != Monoid::Kind::kSum && kind != Monoid::Kind::kProd && kind != Monoid::Kind::kMin &&
       kind != Monoid::Kind::kMax)
     return false;
-  if (ir::is_complex(c.bodies[k]->type)) return false;
+  if (ir::is_complex(c.bodies[k]->type) || !ir::has_vectors(c.bodies[k]->type)) return false;
   bool free = true;
   bounds_.enter(c.reduce, labels_.size());
   ir::for_each_node(c.bodies[k], [&](const ir::ExprNode& e) {

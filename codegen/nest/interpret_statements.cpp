@@ -81,8 +81,9 @@ void NestInterpreter::statement(const Statement& s) {
         store(l.local, 0, {{}, {-1, 0}});
       },
       [&](const Offer& o) { offer(o, locates_largest(o.local)); }, [&](const Draw& d) { draw(d); },
-      [&](const RequireSizes& r) { sizes(r); }, [&](const RowProducts& p) { row_products(p); },
-      [&](const FillRows& f) { fill_rows(f); }, [&](const Mirror& m) { mirror(m); });
+      [&](const RequireSizes& r) { sizes(r); }, [&](const SmallRoutine& r) { small_routine(r); },
+      [&](const RowProducts& p) { row_products(p); }, [&](const FillRows& f) { fill_rows(f); },
+      [&](const Mirror& m) { mirror(m); });
 }
 
 void NestInterpreter::count(const Count& c) {

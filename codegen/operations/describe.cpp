@@ -97,6 +97,11 @@ OperatorText spelling(ir::BinaryOp op) {
     case kGe: return {">=", true, 5};
     case kAnd: return {"&&", true, 2};
     case kOr: return {"||", true, 1};
+    case kBitAnd:
+    case kBitOr:
+    case kBitXor:
+    case kShiftLeft:
+    case kShiftRight: return {ir::name_of(op), false, 0};
     case kAbsentMul:
     case kMutualMul: return {"*", true, 7};
     case kAbsentDiv: return {"/", true, 7};

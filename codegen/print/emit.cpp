@@ -92,6 +92,7 @@ class InfoEmitter {
                string_literal(type_text(t)), t.line);
       std::string dimensions;
       for (const auto& n : d.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + string_literal(n.second);
+      for (const std::string& n : d.found) dimensions += (dimensions.empty() ? "" : ", ") + string_literal(n);
       if (!dimensions.empty()) w.line("info.dimensions({{{}}});", dimensions);
       if (program_.chooses) w.line("info.chooses();");
       for (const auto& [operation, inner] : inner_lines(program_)) {

@@ -70,6 +70,7 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
         // The identities of minima; the smallest, those of maxima, has no literal.
         if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max())
           return std::string("std::numeric_limits<Index>::max()");
+        if (s == Scalar::kU64) return fmt::format("std::uint64_t{{{}U}}", static_cast<std::uint64_t>(i));
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
       [&](double d) { return cpp_float(s, d); }, [&](rt::Complex<double> z) { return cpp_float(s, z.re); });
@@ -203,7 +204,7 @@ std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
   if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || b.op == BinaryOp::kComplex ||
-      ir::is_boundary(b.op))
+      ir::is_boundary(b.op) || ir::is_bitwise(b.op))
     return call(ir::name_of(b.op), b.left, b.right);
   if (ir::is_library_function(b.op)) {
     calls_library_ = true;
@@ -247,6 +248,12 @@ std::string ExprEmitter::square(const Expr& e, int outer) {
   return parenthesised(fmt::format("{} * {}", text(e, kProduct), text(e, kProduct + 1)), outer > kProduct);
 }
 
+std::string ExprEmitter::quotient(const ir::ExprNode& node, const ir::Binary& b, int outer) {
+  if (node.type == Scalar::kI64 || node.type == Scalar::kI32) return infix(b, outer);
+  // Of shorter types it is an int.
+  return fmt::format("static_cast<{}>({})", cpp_type(node.type), infix(b, 0));
+}
+
 std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   switch (b.op) {
     case BinaryOp::kAdd:
@@ -255,10 +262,10 @@ std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Bina
       if (node.type == Scalar::kI64 && is_safe_ && is_safe_(node)) return infix(b, outer);
       return call(b.op == BinaryOp::kAdd ? "add" : b.op == BinaryOp::kSub ? "subtract" : "multiply", b.left, b.right);
     case BinaryOp::kDiv:
-      return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
+      return harmless_divisor(b.right) ? quotient(node, b, outer) : faulty_call(node, "divide", b.left, b.right);
     case BinaryOp::kAbsentDiv: return faulty_call(node, "absent_divide", b.left, b.right);
     case BinaryOp::kRem:
-      return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
+      return harmless_divisor(b.right) ? quotient(node, b, outer) : faulty_call(node, "remainder", b.left, b.right);
     case BinaryOp::kMod:
       return harmless_divisor(b.right) ? call("mod", b.left, b.right) : faulty_call(node, "mod", b.left, b.right);
     default:
@@ -280,6 +287,7 @@ std::string ExprEmitter::cast(const ir::ExprNode& node, const ir::Cast& c) {
 std::string ExprEmitter::subscript(const Expr& e, int outer) {
   if (const auto* c = std::get_if<ir::Constant>(&e->op)) {
     const std::int64_t value = std::get<std::int64_t>(c->value);
+    if (e->type == Scalar::kU64) return cpp_constant(e->type, c->value);
     const auto [sign, magnitude] = sign_and_magnitude(value);
     return parenthesised(sign + magnitude, !sign.empty() && outer > 0);
   }

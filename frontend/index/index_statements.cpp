@@ -128,8 +128,11 @@ void IndexBuilder::let(const ast::Let& l, const SourceRange& range) {
 
 void IndexBuilder::tuple_let(const ast::TupleLet& l, const SourceRange& range) {
   expression(l.definition.value);
-  for (const ast::Identifier& target : l.names)
-    declare(target, l.is_mutable ? IndexKind::kVar : IndexKind::kLet, range);
+  for (std::size_t k = 0; k < l.names.size(); ++k) {
+    type(l.types[k], true);
+    const std::int32_t id = declare(l.names[k], l.is_mutable ? IndexKind::kVar : IndexKind::kLet, range);
+    index_.declarations[static_cast<std::size_t>(id)].written_type = l.types[k].has_value();
+  }
 }
 
 void IndexBuilder::assign(const ast::Assign& a, const SourceRange& range) {
@@ -142,7 +145,7 @@ void IndexBuilder::assign(const ast::Assign& a, const SourceRange& range) {
 /// The type, the subscripts on the left, the suffixes and the value; not the name.
 void IndexBuilder::defined(const ast::Target& target, const ast::Annotations& notes, const ast::Definition& d,
                            const SourceRange& range, bool assigns) {
-  type(notes.type, false);
+  type(notes.type, true);
   storage_use(notes.storage);
   assign_op(d.op);
   const InScope scope(*this, range, false, true);

@@ -86,6 +86,10 @@ class Algebra {
   void meet(ir::Expr& a, ir::Expr& b) const;
   /// The product with a diagonal matrix, as a product element by element; nothing if neither operand is one.
   std::optional<Tensor> scaling(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  /// Reports an operand of a bit operator that has no bits.
+  void require_bits(ir::BinaryOp op, const Tensor& t, const ir::SourceRange& range);
+  /// `~x` and `popcount(x)`.
+  Tensor of_bits(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
   /// real, imag, conj or arg of a tensor that is not complex.
   Tensor real_part(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
   Tensor reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);

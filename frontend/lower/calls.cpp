@@ -6,6 +6,8 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/functions/instances.h"
+#include "frontend/syntax/token.h"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -127,9 +129,9 @@ namespace {
 
 /// Built-ins that need an order.
 void require_real_operand(Lowerer& lowerer, const std::string& name, const Tensor& t) {
-  static const std::set<std::string> ordered = {"clip",     "topk",     "sort",        "argsort", "median",
-                                                "quantile", "cummax",   "cummin",      "interp",  "histogram",
-                                                "bincount", "sprandom", "searchsorted"};
+  static const std::set<std::string> ordered = {"clip",         "topk",   "sort",   "argsort",   "median",   "quantile",
+                                                "cummax",       "cummin", "interp", "histogram", "bincount", "sprandom",
+                                                "searchsorted", "unique", "groups", "join"};
   if (!ir::is_complex(t.scalar()) || lowerer.declared.functions.contains(name)) return;
   if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);
 }
@@ -190,9 +192,10 @@ bool is_scalar_function(const Declarations& declared, const ast::Call& call) {
   const std::string& name = call.callee.name;
   if (declared.foreigns.contains(name) || declared.monoids.contains(name)) return false;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
+  const bool cast = rt::element_type_named(name).has_value();
   const bool complex = name == "c64" || name == "c128" || name == "polar";
   return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || name == "clip" ||
-         name == "isclose" || name == "isfinite" || complex || extremum || is_keyed_scalar(call);
+         name == "isclose" || name == "isfinite" || complex || cast || extremum || is_keyed_scalar(call);
 }
 
 namespace {
@@ -200,8 +203,10 @@ namespace {
 Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& call, const SourceRange& range) {
   return ir::match(
       function, [&](Single* single) { return single(lowerer, call, range); },
-      [&](Several*) -> Tensor {
+      [&](Several* several) -> Tensor {
         const std::string& name = call.callee.name;
+        // nonzero gives one vector per dimension.
+        if (const std::vector<Tensor> results = several(lowerer, call, range); results.size() == 1) return results[0];
         lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
                              "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
       },
@@ -289,6 +294,8 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRan
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
+  if (built_in == builtins().end() && is_half_type(name))
+    lowerer.reports.unsupported(range, "the type `" + name + "` is");
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
   return call_builtin(lowerer, built_in->second.function, call, range);
 }

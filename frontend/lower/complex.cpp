@@ -67,7 +67,7 @@ Half half_of(std::int32_t label) {
 
 }  // namespace
 
-Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool hermitian) {
+Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool hermitian, std::size_t batch) {
   const Tensor a = lowerer.values.operand(given);
   Tensor form;
   form.range = given.range;
@@ -75,7 +75,7 @@ Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool her
   std::vector<Half> halves;
   for (std::size_t d = 0; d < a.rank(); ++d) {
     Dim dim = a.shape[d];
-    const bool doubled = d == 0 || is_matrix;
+    const bool doubled = d == batch || (is_matrix && d > batch);
     if (doubled) dim.extent = dim.extent + dim.extent;
     form.labels.push_back(lowerer.graph.new_label(dim.extent));
     form.shape.push_back(dim);
@@ -99,8 +99,8 @@ Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool her
   return form;
 }
 
-Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix,
-                    bool hermitian) {
+Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix, bool hermitian,
+                    std::size_t batch) {
   Tensor z;
   z.range = form.range;
   z.shape = shape;
@@ -108,13 +108,14 @@ Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>
   for (std::size_t d = 0; d < shape.size(); ++d) {
     z.labels.push_back(lowerer.graph.new_label(shape[d].extent));
     const Expr at = ir::index_ref(z.labels.back());
-    const Expr twice = d == 0 || is_matrix ? mul(ir::constant_i64(2), at) : at;
+    const Expr twice = d == batch || (is_matrix && d > batch) ? mul(ir::constant_i64(2), at) : at;
     first.push_back(twice);
-    second.push_back(d == 0 ? add(twice, ir::constant_i64(1)) : twice);
+    second.push_back(d == batch ? add(twice, ir::constant_i64(1)) : twice);
   }
   Expr im = element(form, second);
   if (hermitian) {
-    const Expr on_diagonal = ir::binary(BinaryOp::kEq, ir::index_ref(z.labels[0]), ir::index_ref(z.labels[1]));
+    const Expr on_diagonal =
+        ir::binary(BinaryOp::kEq, ir::index_ref(z.labels[batch]), ir::index_ref(z.labels[batch + 1]));
     im = ir::select(on_diagonal, ir::zero_of(im->type), im, form.range);
   }
   z.body = ir::binary(BinaryOp::kComplex, element(form, first), im, form.range);

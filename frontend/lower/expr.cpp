@@ -17,6 +17,11 @@ BinaryOp ir_op(ast::BinaryOp op) {
     case ast::BinaryOp::kDiv: return BinaryOp::kDiv;
     case ast::BinaryOp::kMod: return BinaryOp::kRem;
     case ast::BinaryOp::kPow: return BinaryOp::kPow;
+    case ast::BinaryOp::kBitAnd: return BinaryOp::kBitAnd;
+    case ast::BinaryOp::kBitOr: return BinaryOp::kBitOr;
+    case ast::BinaryOp::kBitXor: return BinaryOp::kBitXor;
+    case ast::BinaryOp::kShiftLeft: return BinaryOp::kShiftLeft;
+    case ast::BinaryOp::kShiftRight: return BinaryOp::kShiftRight;
     case ast::BinaryOp::kEq: return BinaryOp::kEq;
     case ast::BinaryOp::kNe: return BinaryOp::kNe;
     case ast::BinaryOp::kLt: return BinaryOp::kLt;
@@ -44,6 +49,7 @@ namespace {
 Tensor lower_unary(Lowerer& lowerer, const ast::Unary& u, const SourceRange& range) {
   const Tensor t = lower(lowerer, *u.operand);
   if (u.op == ast::UnaryOp::kNegate) return lowerer.algebra.apply_unary(UnaryOp::kNeg, t, range);
+  if (u.op == ast::UnaryOp::kInvert) return lowerer.algebra.apply_unary(UnaryOp::kBitNot, t, range);
   if (t.scalar() != Scalar::kBool) {
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
                          "! needs a bool, but this is " + lowerer.graph.text(t) + "; compare it: x == 0");
@@ -106,8 +112,12 @@ Tensor adjoint(Lowerer& lowerer, const Tensor& t, const SourceRange& range) {
 }
 
 Tensor lower_cast(Lowerer& lowerer, const ast::Cast& c, const SourceRange& range) {
-  const Scalar type = element_type(lowerer, c.type, c.parameter);
-  const Tensor operand = lower(lowerer, *c.operand);
+  return cast_to(lowerer, element_type(lowerer, c.type, c.parameter), lower(lowerer, *c.operand), range);
+}
+
+}  // namespace
+
+Tensor cast_to(Lowerer& lowerer, Scalar type, const Tensor& operand, const SourceRange& range) {
   if (ir::is_complex(operand.scalar()) && !ir::is_complex(type))
     lowerer.reports.fail(DiagnosticId::kNarrowing, range,
                          "a complex number does not become " + std::string(ir::name_of(type)) +
@@ -116,13 +126,14 @@ Tensor lower_cast(Lowerer& lowerer, const ast::Cast& c, const SourceRange& range
                                      [&](const std::vector<Expr>& e) { return converted(e[0], type); });
 }
 
-}  // namespace
-
 Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
   const SourceRange& range = e.range;
   Tensor t = match(
       e.node,
-      [&](const ast::IntegerLiteral& i) { return scalar_tensor(ir::constant_i64(i.value, range), Weak::kInteger); },
+      [&](const ast::IntegerLiteral& i) {
+        const Scalar type = i.beyond_i64 ? Scalar::kU64 : Scalar::kI64;
+        return scalar_tensor(ir::constant(type, i.value, range), Weak::kInteger);
+      },
       [&](const ast::FloatLiteral& f) {
         if (f.imaginary) return imaginary(f.value, range);
         return scalar_tensor(ir::constant(Scalar::kF64, f.value, range), Weak::kFloat);

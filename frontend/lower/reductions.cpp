@@ -30,12 +30,12 @@ Monoid monoid_of(Reducer kind) {
 
 bool is_arg(Reducer kind) { return kind == Reducer::kArgMin || kind == Reducer::kArgMax; }
 
-/// The body converted for the reduction: i64 for sums of bools and i32, bool for tests.
+/// The body converted for the reduction: i64 for sums of bools and shorter integers, bool for tests.
 Expr reduced_body(Reducer kind, const Tensor& t) {
   const Expr& e = t.body;
   switch (kind) {
     case Reducer::kSum:
-    case Reducer::kProd: return ir::is_float(e->type) ? e : converted(e, Scalar::kI64);
+    case Reducer::kProd: return converted(e, summed_type(e->type));
     case Reducer::kMin:
     case Reducer::kMax: return e->type == Scalar::kBool ? converted(e, Scalar::kI64) : e;
     case Reducer::kAny:

@@ -7,6 +7,7 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
 #include "frontend/syntax/ast_parts.h"
+#include "frontend/syntax/token.h"
 
 namespace tdsl::frontend {
 
@@ -55,14 +56,9 @@ void AstBuilder::reject_tuple(const ast::ExprPtr& value) {
 }
 
 ast::ExprPtr AstBuilder::integer(std::string text, const SourceRange& range) {
-  std::string digits = text;
-  std::erase(digits, '_');
-  std::uint64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    unsigned_minimums_.push_back(range);
-  }
-  return make(ast::IntegerLiteral{static_cast<std::int64_t>(value), std::move(text)}, range);
+  const std::uint64_t value = integer_value(text).value_or(0);  // the lexer reported others
+  const bool beyond = value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return make(ast::IntegerLiteral{static_cast<std::int64_t>(value), std::move(text), beyond}, range);
 }
 
 ast::ExprPtr AstBuilder::floating(std::string text, const SourceRange& range) {
@@ -88,8 +84,14 @@ ast::ExprPtr AstBuilder::name(ast::Identifier identifier) {
 }
 
 ast::ExprPtr AstBuilder::unary(ast::UnaryOp op, ast::ExprPtr operand, const SourceRange& range) {
-  const bool is_literal = std::holds_alternative<ast::IntegerLiteral>(operand->node) && operand->parentheses == 0;
-  if (op == ast::UnaryOp::kNegate && is_literal) { std::erase(unsigned_minimums_, operand->range); }
+  const auto* literal = std::get_if<ast::IntegerLiteral>(&operand->node);
+  if (op == ast::UnaryOp::kNegate && literal != nullptr && literal->beyond_i64) {
+    if (literal->value != std::numeric_limits<std::int64_t>::min())
+      sink_.error(DiagnosticId::kIntegerOverflow, range, "the integer -" + literal->text + " does not fit 64 bits");
+    ast::IntegerLiteral least = *literal;
+    least.beyond_i64 = false;
+    operand = make(std::move(least), operand->range);
+  }
   return make(ast::Unary{op, std::move(operand)}, range);
 }
 
@@ -136,7 +138,9 @@ ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceR
 namespace {
 
 /// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
-std::string type_parameter_named(const std::string& word) { return rt::element_type_named(word) ? "" : word; }
+std::string type_parameter_named(const std::string& word) {
+  return rt::element_type_named(word) || is_half_type(word) ? "" : word;
+}
 
 }  // namespace
 
@@ -311,6 +315,8 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
+  if (is_half_type(scalar))
+    sink_.unsupported(DiagnosticId::kNotSupported, range, "the type `" + scalar + "` is not supported yet; write f32");
   return {scalar_type(scalar), type_parameter_named(scalar), sparse, std::move(dimensions), range};
 }
 

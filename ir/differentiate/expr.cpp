@@ -194,6 +194,8 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
     case UnaryOp::kImag:
     case UnaryOp::kConj:
     case UnaryOp::kArg:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kPopcount:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kTrunc:

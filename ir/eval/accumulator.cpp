@@ -1,6 +1,7 @@
 #include "ir/eval/accumulator.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "ir/eval/complex_bounds.h"
 #include "ir/eval/expr.h"
@@ -20,10 +21,10 @@ std::int64_t combine_whole(Monoid::Kind kind, std::int64_t a, std::int64_t b) {
   const T x = static_cast<T>(a);
   const T y = static_cast<T>(b);
   switch (kind) {
-    case Monoid::Kind::kSum: return scalar::add(x, y);
-    case Monoid::Kind::kProd: return scalar::multiply(x, y);
-    case Monoid::Kind::kMin: return scalar::min(x, y);
-    case Monoid::Kind::kMax: return scalar::max(x, y);
+    case Monoid::Kind::kSum: return static_cast<std::int64_t>(scalar::add(x, y));
+    case Monoid::Kind::kProd: return static_cast<std::int64_t>(scalar::multiply(x, y));
+    case Monoid::Kind::kMin: return static_cast<std::int64_t>(scalar::min(x, y));
+    case Monoid::Kind::kMax: return static_cast<std::int64_t>(scalar::max(x, y));
     default: break;
   }
   TDSL_CHECK(false, "not an arithmetic reduction");
@@ -113,10 +114,12 @@ void WholeAccumulator::add(Whole term) {
     case Monoid::Kind::kUser: value_ = combine_->combine({{}, value_}, {{}, term}).whole; return;
     default: break;
   }
-  const bool narrow = type_ == Scalar::kI32;
-  value_ = {narrow ? combine_whole<std::int32_t>(kind_, value_.value, term.value)
-                   : combine_whole<std::int64_t>(kind_, value_.value, term.value),
-            std::max(value_.bound, term.bound)};
+  const std::int64_t value = rt::visit_element_type(type_, [&](auto tag) -> std::int64_t {
+    using T = typename decltype(tag)::type;
+    using Number = std::conditional_t<scalar::Integer<T>, T, std::int64_t>;  // i64 for bools
+    return combine_whole<Number>(kind_, value_.value, term.value);
+  });
+  value_ = {value, std::max(value_.bound, term.bound)};
 }
 
 void PositionAccumulator::add(Real term, std::int64_t position) {
@@ -143,10 +146,11 @@ void PositionAccumulator::add(Real term, std::int64_t position) {
 
 void PositionAccumulator::add(Whole term, std::int64_t position) {
   if (term.bound != 0) open_ = true;
-  const bool better = largest_ ? term.value > best_whole_ : term.value < best_whole_;
+  const std::int64_t key = ordered_bits(type_, term.value);
+  const bool better = largest_ ? key > best_whole_ : key < best_whole_;
   if (started_ && !better) return;
   started_ = true;
-  best_whole_ = term.value;
+  best_whole_ = key;
   position_ = position;
 }
 

@@ -104,9 +104,9 @@ void complex_lu(const ComplexOperand& a, const std::vector<std::shared_ptr<Array
   put_numbers(*results[2], f.u, certain ? amplified(u_all, q) : kOpen);
 }
 
-void complex_inverse(const Node& node, const ComplexOperand& a, Array& result) {
+void complex_inverse(const MatrixPlace& place, const ComplexOperand& a, Array& result) {
   const ComplexLu f = lu(a.matrix);
-  if (f.singular) stop(node.range, "inv: the matrix is singular [no-solution]");
+  if (f.singular) place.stop("the matrix is singular");
   const ComplexMatrix x = inverse(a.matrix);
   const double q = elimination_error(a, f) * norm(x);
   put_numbers(result, x, amplified(2 * norm(x) * q, q));
@@ -154,14 +154,13 @@ void put_vector(Array& result, const ComplexMatrix& m, std::int64_t j, const Num
   }
 }
 
-[[noreturn]] void not_finite(const Node& node, const Routine& routine) {
-  stop(node.range,
-       std::string(name_of(routine.kind)) + ": the matrix has elements that are not finite [no-solution]");
+[[noreturn]] void not_finite(const MatrixPlace& place) {
+  place.stop("the matrix has elements that are not finite");
 }
 
-void complex_svd(const Node& node, const Routine& routine, const ComplexOperand& a,
+void complex_svd(const MatrixPlace& place, const ComplexOperand& a,
                  const std::vector<std::shared_ptr<Array>>& results) {
-  if (!a.finite) not_finite(node, routine);
+  if (!a.finite) not_finite(place);
   const ComplexSingular f = singular_values(a.matrix);
   const double e = a.backward();
   for (std::size_t j = 0; j < f.s.size(); ++j) put_number(*results[1], j, f.s[j], e);
@@ -178,10 +177,10 @@ void complex_svd(const Node& node, const Routine& routine, const ComplexOperand&
   }
 }
 
-void complex_eigh(const Node& node, const Routine& routine, const ComplexOperand& given,
+void complex_eigh(const MatrixPlace& place, const ComplexOperand& given,
                   const std::vector<std::shared_ptr<Array>>& results) {
   const ComplexOperand a = hermitian(given);
-  if (!a.finite) not_finite(node, routine);
+  if (!a.finite) not_finite(place);
   const HermitianEigen f = hermitian_eigen(a.matrix);
   const double e = a.backward();
   for (std::size_t j = 0; j < f.values.size(); ++j) put_number(*results[0], j, f.values[j], e);
@@ -226,18 +225,18 @@ OrderOfValues order_of_values(const Spectrum& f, const std::vector<double>& radi
   return order;
 }
 
-void complex_eig(const Node& node, const Routine& routine, const ComplexOperand& a,
+void complex_eig(const MatrixPlace& place, const ComplexOperand& a,
                  const std::vector<std::shared_ptr<Array>>& results) {
-  if (!a.finite) not_finite(node, routine);
+  if (!a.finite) not_finite(place);
   const Spectrum f = spectrum_of(a.matrix);
-  if (!f.converged) stop(node.range, "eig: no convergence [no-solution]");
+  if (!f.converged) place.stop("no convergence");
   const double e = a.backward();
   const std::size_t n = f.values.size();
   std::vector<double> radii;
   for (const double condition : f.conditions) radii.push_back(e * condition);
   const OrderOfValues order = order_of_values(f, radii, a.epsilon);
-  for (std::size_t place = 0; place < n; ++place) {
-    const std::int64_t j = order.places[place];
+  for (std::size_t number = 0; number < n; ++number) {
+    const std::int64_t j = order.places[number];
     const auto at = static_cast<std::size_t>(j);
     double bound = radii[at];
     double turned = 0;
@@ -251,33 +250,33 @@ void complex_eig(const Node& node, const Routine& routine, const ComplexOperand&
     for (std::size_t other = 0; other < n; ++other) {
       const auto k = static_cast<std::size_t>(order.places[other]);
       const Number apart = f.values[k] - f.values[at];
-      const bool open = order.groups[other] == order.groups[place] ? std::fabs(apart.imag()) <= radii[k] + radii[at]
+      const bool open = order.groups[other] == order.groups[number] ? std::fabs(apart.imag()) <= radii[k] + radii[at]
                                                                   : std::fabs(apart.real()) <= radii[k] + radii[at];
       if (k == at || !open) continue;
       bound = std::max(bound, std::abs(apart) + radii[k]);
       turned = kOpen;
     }
     if (!order.certain) bound = turned = kOpen;
-    put_number(*results[0], place, f.values[at], bound);
+    put_number(*results[0], number, f.values[at], bound);
     double spread = turned < 0.25 ? 4 * turned : kOpen;
     const Number phase = phase_of_column(f.vectors, j, a.epsilon, spread);
     for (std::int64_t i = 0; i < f.vectors.rows; ++i)
-      put_number(*results[1], static_cast<std::size_t>(i) * n + place, times(phase, f.vectors(i, j)), spread);
+      put_number(*results[1], static_cast<std::size_t>(i) * n + number, times(phase, f.vectors(i, j)), spread);
   }
 }
 
 }  // namespace
 
-void evaluate_complex_factorisation(const Node& node, const Routine& routine, const Array& operand,
+void evaluate_complex_matrix(const MatrixPlace& place, const Array& operand,
                                     const std::vector<std::shared_ptr<Array>>& results) {
   const ComplexOperand a = complex_operand(operand);
-  switch (routine.kind) {
+  switch (place.routine.kind) {
     case Routine::Kind::kLu: complex_lu(a, results); return;
-    case Routine::Kind::kInv: complex_inverse(node, a, *results.at(0)); return;
+    case Routine::Kind::kInv: complex_inverse(place, a, *results.at(0)); return;
     case Routine::Kind::kDet: complex_det(a, *results.at(0)); return;
-    case Routine::Kind::kSvd: complex_svd(node, routine, a, results); return;
-    case Routine::Kind::kEigh: complex_eigh(node, routine, a, results); return;
-    case Routine::Kind::kEig: complex_eig(node, routine, a, results); return;
+    case Routine::Kind::kSvd: complex_svd(place, a, results); return;
+    case Routine::Kind::kEigh: complex_eigh(place, a, results); return;
+    case Routine::Kind::kEig: complex_eig(place, a, results); return;
     default: TDSL_CHECK(false, "a factorisation of complex matrices");
   }
 }

@@ -34,7 +34,7 @@ class Accumulator {
         is_real_(is_float(type)),
         real_(kind, type, combine),
         whole_(kind, type, combine),
-        position_(kind) {}
+        position_(kind, type) {}
 
   void meet(const Slot& value) { is_real_ ? real_.meet(value.real) : whole_.add(value.whole); }
   void add(const Slot& value) { is_real_ ? real_.add(value.real) : whole_.add(value.whole); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace tdsl::ir::eval {
 
 /// An element, a variable of a procedure or an operand of a user monoid: floats and complex numbers in `real`, all
-/// others in `whole`.
+/// others in `whole`, where a u64 has its bits.
 struct Slot {
   Real real;
   Whole whole;
@@ -60,6 +61,11 @@ inline void set_element(Array& array, std::size_t position, const Slot& value) {
     array.integers[position] = value.whole.value;
     set_bound(array, position, value.whole.bound);
   }
+}
+
+/// A number in the order of the elements of an integer type: a u64 has its bits in an i64.
+[[nodiscard]] constexpr std::int64_t ordered_bits(Scalar type, std::int64_t value) {
+  return type == Scalar::kU64 ? value ^ std::numeric_limits<std::int64_t>::min() : value;
 }
 
 // --- Values

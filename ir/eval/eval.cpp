@@ -118,6 +118,7 @@ class Interpreter {
     match(
         n.op,
         [&](const Dimension& d) { define(n, {std::make_shared<Array>(scalar_array(Scalar::kI64, dimension(n, d)))}); },
+        [&](const Found& d) { define(n, {std::make_shared<Array>(scalar_array(Scalar::kI64, found(n, d)))}); },
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { define(n, {random(n, r)}); },
         [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); },
@@ -345,6 +346,14 @@ class Interpreter {
     if (!found)
       stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=... [missing-input]");
     return found->extent;
+  }
+
+  std::int64_t found(const Node& n, const Found& d) {
+    const std::int64_t count = environment_.control(d.count);
+    const auto given = options_.dimensions.find(d.name);
+    if (given != options_.dimensions.end() && given->second != count)
+      stop(n.range, rt::with_id(rt::found_text(d.name, count, given->second), "wrong-shape"));
+    return count;
   }
 
   /// Stops if the input's shape disagrees in a named dimension with that of another input, or with a given extent.

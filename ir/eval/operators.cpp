@@ -54,6 +54,8 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
     case UnaryOp::kImag:
     case UnaryOp::kConj:
     case UnaryOp::kArg:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kPopcount:
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
     case UnaryOp::kIsInf: break;
@@ -123,13 +125,27 @@ Real apply(BinaryOp op, Real a, Real b) {
   return {};
 }
 
+/// Calls `f` with the C++ type of an integer type and returns its value as elements are stored: of u64 the bits.
+template <class F>
+std::int64_t of_integer(Scalar type, const F& f) {
+  return rt::visit_element_type(type, [&](auto tag) -> std::int64_t {
+    if constexpr (scalar::Integer<typename decltype(tag)::type>) {
+      return static_cast<std::int64_t>(f(tag));
+    } else {
+      TDSL_CHECK(false, "this operator gives no integer");
+      return 0;
+    }
+  });
+}
+
 template <class T>
-std::int64_t apply(UnaryOp op, T a) {
+T apply(UnaryOp op, T a) {
   switch (op) {
     case UnaryOp::kNeg: return scalar::negate(a);
     case UnaryOp::kAbs: return scalar::abs(a);
     case UnaryOp::kSign: return scalar::sign(a);
     case UnaryOp::kRelu: return scalar::relu(a);
+    case UnaryOp::kBitNot: return scalar::bit_not(a);
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kRound:
@@ -141,8 +157,23 @@ std::int64_t apply(UnaryOp op, T a) {
   return 0;
 }
 
+/// Operators of positions and keys, which are i64.
+std::int64_t apply_positions(BinaryOp op, std::int64_t a, std::int64_t b) {
+  switch (op) {
+    case BinaryOp::kKeyedBits: return scalar::keyed_bits(a, b);
+    case BinaryOp::kKeyedBelow: return scalar::keyed_below(a, b);
+    case BinaryOp::kEdge: return scalar::edge(a, b);
+    case BinaryOp::kReflect: return scalar::reflect(a, b);
+    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
+    case BinaryOp::kAround: return scalar::around(a, b);
+    default: break;
+  }
+  TDSL_CHECK(false, "this operator gives no integer");
+  return 0;
+}
+
 template <class T>
-std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
+T apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
   switch (op) {
     case BinaryOp::kAdd: return scalar::add(a, b);
     case BinaryOp::kSub: return scalar::subtract(a, b);
@@ -154,15 +185,23 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
     case BinaryOp::kMod: return scalar::mod(a, b, faults);
     case BinaryOp::kMin: return scalar::min(a, b);
     case BinaryOp::kMax: return scalar::max(a, b);
-    case BinaryOp::kKeyedBits: return scalar::keyed_bits(a, b);
-    case BinaryOp::kKeyedBelow: return scalar::keyed_below(a, b);
-    case BinaryOp::kEdge: return scalar::edge(a, b);
-    case BinaryOp::kReflect: return scalar::reflect(a, b);
-    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
-    case BinaryOp::kAround: return scalar::around(a, b);
+    case BinaryOp::kBitAnd: return scalar::bit_and(a, b);
+    case BinaryOp::kBitOr: return scalar::bit_or(a, b);
+    case BinaryOp::kBitXor: return scalar::bit_xor(a, b);
+    case BinaryOp::kShiftLeft: return scalar::shift_left(a, b);
+    case BinaryOp::kShiftRight: return scalar::shift_right(a, b);
+    default: return static_cast<T>(apply_positions(op, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+  }
+}
+
+std::int64_t apply_bools(BinaryOp op, std::int64_t a, std::int64_t b) {
+  switch (op) {
+    case BinaryOp::kBitAnd: return a & b;
+    case BinaryOp::kBitOr: return a | b;
+    case BinaryOp::kBitXor: return a ^ b;
     default: break;
   }
-  TDSL_CHECK(false, "this operator gives no integer");
+  TDSL_CHECK(false, "this operator gives no bool");
   return 0;
 }
 
@@ -289,9 +328,11 @@ Real CompiledExpr::real_cast(const Step& s) {
     return s.type == Scalar::kF32 ? to_f32(a) : a;
   }
   const Whole a = whole_at(s.operands[0]);
-  const double value =
-      is_narrow(s.type) ? static_cast<double>(static_cast<float>(a.value)) : static_cast<double>(a.value);
-  return {value, a.bound};
+  const auto as_float = [&](auto number) {
+    return is_narrow(s.type) ? static_cast<double>(static_cast<float>(number)) : static_cast<double>(number);
+  };
+  const bool bits = operand.type == Scalar::kU64;
+  return {bits ? as_float(static_cast<std::uint64_t>(a.value)) : as_float(a.value), a.bound};
 }
 
 Whole CompiledExpr::whole_unary(const Step& s) {
@@ -308,8 +349,11 @@ Whole CompiledExpr::whole_unary(const Step& s) {
   const Whole a = whole_at(s.operands[0]);
   if (op == UnaryOp::kSparse || op == UnaryOp::kDense) return a;
   if (op == UnaryOp::kNot) return {a.value == 0 ? 1 : 0, a.bound};
-  const std::int64_t value =
-      s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value)) : apply(op, a.value);
+  const std::int64_t value = of_integer(operand.type, [&](auto tag) {
+    const auto number = static_cast<typename decltype(tag)::type>(a.value);
+    if (op == UnaryOp::kPopcount) return scalar::popcount(number);
+    return static_cast<std::int64_t>(apply(op, number));
+  });
   return {value, a.bound};
 }
 
@@ -318,7 +362,10 @@ Whole CompiledExpr::comparison(const Step& s) {
   if (!is_float(nodes_[s.operands[0]].type)) {
     const Whole a = whole_at(s.operands[0]);
     const Whole b = whole_at(s.operands[1]);
-    return {compare(op, a.value, b.value) ? 1 : 0, std::max(a.bound, b.bound)};
+    const bool result = nodes_[s.operands[0]].type == Scalar::kU64
+                            ? compare(op, static_cast<std::uint64_t>(a.value), static_cast<std::uint64_t>(b.value))
+                            : compare(op, a.value, b.value);
+    return {result ? 1 : 0, std::max(a.bound, b.bound)};
   }
   const Real a = real_at(s.operands[0]);
   const Real b = real_at(s.operands[1]);
@@ -343,10 +390,12 @@ Whole CompiledExpr::whole_binary(const Step& s) {
   if (is_logical(op)) return logical(s);
   const Whole a = whole_at(s.operands[0]);
   const Whole b = whole_at(s.operands[1]);
+  if (s.type == Scalar::kBool) return {apply_bools(op, a.value, b.value), std::max(a.bound, b.bound)};
   scalar::Faults faults;
-  const std::int64_t value =
-      s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value), static_cast<std::int32_t>(b.value), faults)
-                             : apply(op, a.value, b.value, faults);
+  const std::int64_t value = of_integer(s.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return apply(op, static_cast<T>(a.value), static_cast<T>(b.value), faults);
+  });
   if (faults.any()) stop(s.range, faults.message());
   return {value, std::max(a.bound, b.bound)};
 }
@@ -356,13 +405,13 @@ Whole CompiledExpr::whole_cast(const Step& s) {
   if (!is_float(operand.type)) {
     const Whole a = whole_at(s.operands[0]);
     if (s.type == Scalar::kBool) return {a.value != 0 ? 1 : 0, a.bound};
-    return {s.type == Scalar::kI32 ? std::int64_t{static_cast<std::int32_t>(a.value)} : a.value, a.bound};
+    return {of_integer(s.type, [&](auto tag) { return static_cast<typename decltype(tag)::type>(a.value); }), a.bound};
   }
   const Real a = real_at(s.operands[0]);
   if (s.type == Scalar::kBool) return {a.value != 0 || a.imag != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
   scalar::Faults faults;
-  const std::int64_t value = s.type == Scalar::kI32 ? std::int64_t{scalar::cast<std::int32_t>(a.value, faults)}
-                                                    : scalar::cast<std::int64_t>(a.value, faults);
+  const std::int64_t value =
+      of_integer(s.type, [&](auto tag) { return scalar::cast<typename decltype(tag)::type>(a.value, faults); });
   if (faults.any()) stop(s.range, faults.message());
   const bool certain = a.bound == 0 || std::trunc(a.value - a.bound) == std::trunc(a.value + a.bound);
   return {value, certain ? 0 : kOpen};

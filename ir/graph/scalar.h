@@ -17,7 +17,11 @@ using rt::is_float;
 using rt::is_integer;
 using rt::is_narrow;
 using rt::is_real;
+using rt::is_unsigned;
 using rt::part_type;
+
+/// False for integers whose vectors the register-blocked loops and fused rows do not have: short and unsigned ones.
+[[nodiscard]] constexpr bool has_vectors(Scalar s) { return !is_integer(s) || s == Scalar::kI32 || s == Scalar::kI64; }
 
 /// Bytes of one stored element.
 [[nodiscard]] constexpr std::int64_t size_of(Scalar s) { return static_cast<std::int64_t>(rt::element_size(s)); }
@@ -25,12 +29,13 @@ using rt::part_type;
 [[nodiscard]] constexpr std::string_view name_of(Scalar s) { return rt::element_name(s); }
 /// The emitted C++ type: `double`, `std::int64_t`, `bool`.
 [[nodiscard]] constexpr std::string_view cpp_type_of(Scalar s) { return rt::element_info(s).cpp_type; }
-/// NumPy's promotion for mixed arithmetic; two bools give bool (arithmetic on them widens to i64 first).
+/// NumPy's promotion for mixed arithmetic; two bools give bool (arithmetic on them widens to i64 first). u64 with a
+/// signed integer gives f64, which programs cannot write.
 [[nodiscard]] Scalar promote(Scalar a, Scalar b);
 
-/// A scalar value; the alternative follows the type: bool | integer (both widths) | float (both widths) | complex (both
-/// widths). Constants in expressions have no complex alternative: a double stands for a complex number with imaginary
-/// part 0, and other complex constants are kComplex of two floats.
+/// A scalar value; the alternative follows the type: bool | integer (all widths; of u64 the bits) | float | complex.
+/// Constants in expressions have no complex alternative: a double stands for a complex number with imaginary part 0,
+/// and other complex constants are kComplex of two floats.
 using Literal = std::variant<bool, std::int64_t, double, rt::Complex<double>>;
 
 /// kSparse and kDense do not change values, only whether their result carries absence (support.h). Created only by the
@@ -78,6 +83,8 @@ enum class UnaryOp : std::uint8_t {
   kImag,
   kConj,
   kArg,
+  kBitNot,
+  kPopcount,
   kSparse,
   kDense,
 };
@@ -116,6 +123,11 @@ enum class BinaryOp : std::uint8_t {
   kGe,
   kAnd,
   kOr,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,
+  kShiftRight,
   kAbsentMul,
   kMutualMul,
   kAbsentDiv,
@@ -147,6 +159,8 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAround;
 /// real, imag, conj and arg, which are operators of complex numbers alone.
 [[nodiscard]] constexpr bool is_part(UnaryOp op) { return op >= UnaryOp::kReal && op <= UnaryOp::kArg; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
+/// & | ^ << >>, operators of integers; the first three of bools, too, without short circuit.
+[[nodiscard]] constexpr bool is_bitwise(BinaryOp op) { return op >= BinaryOp::kBitAnd && op <= BinaryOp::kShiftRight; }
 /// kEdge, kReflect, kSymmetric and kAround.
 [[nodiscard]] constexpr bool is_boundary(BinaryOp op) { return op >= BinaryOp::kEdge; }
 /// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
@@ -154,7 +168,7 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAround;
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {
   if (op == BinaryOp::kMin || op == BinaryOp::kMax) return !is_float(result);
   return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kEq || op == BinaryOp::kNe ||
-         op == BinaryOp::kMutualMul;
+         op == BinaryOp::kMutualMul || (op >= BinaryOp::kBitAnd && op <= BinaryOp::kBitXor);
 }
 
 /// The type of `op` on an operand of type `a`; nothing if the operator is undefined there. Arithmetic on bools is

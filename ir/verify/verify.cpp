@@ -37,14 +37,14 @@ bool may_agree(const std::vector<Extent>& a, const std::vector<Extent>& b) {
 
 std::string op_name(const Op& op) {
   return match(
-      op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
-      [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
-      [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; },
-      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; },
-      [](const Fused&) { return "fused"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
-      [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
-      [](const Check&) { return "check"; }, [](const Output&) { return "output"; },
-      [](const Gradient&) { return "gradient"; });
+      op, [](const Dimension&) { return "dimension"; }, [](const Found&) { return "found"; },
+      [](const Param&) { return "param"; }, [](const Input&) { return "input"; },
+      [](const Compute&) { return "compute"; }, [](const Random&) { return "random"; },
+      [](const Routine&) { return "routine"; }, [](const Chain&) { return "chain"; },
+      [](const Choose&) { return "choose"; }, [](const Fused&) { return "fused"; }, [](const For&) { return "for"; },
+      [](const While&) { return "while"; }, [](const If&) { return "if"; }, [](const Print&) { return "print"; },
+      [](const Assert&) { return "assert"; }, [](const Check&) { return "check"; },
+      [](const Output&) { return "output"; }, [](const Gradient&) { return "gradient"; });
 }
 
 class Verifier {
@@ -145,8 +145,13 @@ class Verifier {
     }
     for (const ValueId v : operands_of(program_, n)) use(v);
     match(
-        n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); }, [&](const Param& p) { param(n, p); },
-        [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
+        n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); },
+        [&](const Found& d) {
+          one_scalar(n, Scalar::kI64);
+          extent(d.estimate);
+          require(is_scalar(d.count, Scalar::kI64), "the count is not an i64 scalar");
+        },
+        [&](const Param& p) { param(n, p); }, [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { random(n, r); },
         [&](const Routine& r) {
           for (const std::string& problem : routine_problems(program_, n, r)) require(false, "{}", problem);

@@ -23,6 +23,8 @@ module @MODULE@_base
   public :: tdsl_f64, tdsl_f32, tdsl_i32, tdsl_i64, tdsl_bool, tdsl_c64, tdsl_c128
   public :: tdsl_param_f64, tdsl_param_f32, tdsl_param_i64, tdsl_param_i32, tdsl_param_bool
   public :: tdsl_param_c64, tdsl_param_c128
+  public :: tdsl_i8, tdsl_u8, tdsl_i16, tdsl_u16, tdsl_u32, tdsl_u64
+  public :: tdsl_param_i8, tdsl_param_u8, tdsl_param_i16, tdsl_param_u16, tdsl_param_u32, tdsl_param_u64
   public :: tdsl_program, tdsl_call, tdsl_open, tdsl_finish, tdsl_close
 @PUBLIC@
 
@@ -30,6 +32,10 @@ module @MODULE@_base
   integer, parameter :: tdsl_bool = c_bool, tdsl_c64 = c_float_complex, tdsl_c128 = c_double_complex
   integer, parameter :: type_bool = 0, type_i32 = 1, type_i64 = 2, type_f32 = 3, type_f64 = 4
   integer, parameter :: type_c64 = 5, type_c128 = 6
+  ! Fortran has no unsigned integers: those of the program are signed ones of the same size with the same bits.
+  integer, parameter :: tdsl_i8 = c_int8_t, tdsl_i16 = c_int16_t
+  integer, parameter :: tdsl_u8 = c_int8_t, tdsl_u16 = c_int16_t, tdsl_u32 = c_int32_t, tdsl_u64 = c_int64_t
+  integer, parameter :: type_i8 = 7, type_u8 = 8, type_i16 = 9, type_u16 = 10, type_u32 = 11, type_u64 = 12
   integer(c_int), parameter :: good = 0, failed = 1, misused = 2
   integer, parameter :: most_dimensions = 8
 
@@ -429,6 +435,54 @@ contains
     type(tdsl_call), intent(inout) :: given
     character(*), intent(in) :: name
     integer(tdsl_i32), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_i8(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_i8), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u8(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u8), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_i16(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_i16), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u16(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u16), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u32(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u32), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u64(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u64), intent(in), optional :: value
 
     if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
   end subroutine

@@ -36,8 +36,24 @@ class ComplexNumbers:
             lines.append(Stmt(f"let ${name} = {text.format(x='$' + x, y='$' + y)};"))
             names.append(name)
             sizes.append(size)
+        if not self.exact and self.chance(0.3):
+            lines += self.transforms(names, sizes, shape)
         return lines + self.rng.choice([self.complex_part, self.complex_sum, self.complex_product, self.complex_scatter])(names[-1], names[0], shape, scalar,
                                                                                                                          sizes[-1], sizes[0])
+
+    def transforms(self, names, sizes, shape):
+        """Fourier transforms of the last tensor, with its shape."""
+        if any(d.size == 0 for d in shape):
+            return []
+        axis = self.rng.randrange(-len(shape), len(shape))
+        n, z, name = shape[axis], "$" + names[-1], self.new_name("z")
+        count = max(d.size for d in shape) ** len(shape)
+        text, reach = self.rng.choice([(f"fft({z}, axis={axis})", n.size), (f"ifft({z}, axis={axis})", 1), (f"fftn({z}, norm=ortho)", count), (f"ifftn(fftn({z}))", count),
+                                       (f"fft(real({z}), norm=forward)", 1), (f"fftshift(fft({z}, n={n.text}, axis={axis}), axis={axis})", n.size),
+                                       (f"fft(irfft(rfft(imag({z}), axis={axis}), n={n.text}, axis={axis}), axis={axis})", 2 * n.size)])
+        names.append(name)
+        sizes.append(sizes[-1] * reach)
+        return [Stmt(f"let ${name} = {text};")]
 
     def complex_result(self, text, scalar, shape, reach):
         name = self.new_name("t")
@@ -95,6 +111,6 @@ class ComplexNumbers:
         v = self.rng.choice(inputs)
         z, loss, slope, part = self.new_name("z"), self.new_name("l"), self.new_name("g"), self.new_name("g")
         self.only_outputs += [slope, part]
-        body = self.rng.choice(["abs({z}) ** 2", "real({z} * {z})", "imag(exp(0.1i * {z}))", "abs(conj({z}) * {z} + 1i)"]).format(z="$" + z)
+        body = self.rng.choice(["abs({z}) ** 2", "real({z} * {z})", "imag(exp(0.1i * {z}))", "abs(conj({z}) * {z} + 1i)", *(["abs(fftn({z}) * {z}) * 0.1"] if all(d.size for d in v.shape) else [])]).format(z="$" + z)
         return [Stmt(f"let ${z} = c128(${v.name}, 2.0 * ${v.name});"), Stmt(f"let ${loss} = sum({body});"),
                 Stmt(f"let ${slope} = grad(${loss}, ${v.name});"), Stmt(f"let ${part} = imag(grad(${loss}, ${z}));")]

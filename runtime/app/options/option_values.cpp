@@ -46,7 +46,8 @@ std::errc parse_all(std::string_view text, T& value) {
 template <class T>
 ScalarValue parse_integer(std::string_view text, std::string_view what) {
   T value = 0;
-  const std::errc error = parse_all(text, value);
+  const bool negative = std::is_unsigned_v<T> && text.starts_with('-');
+  const std::errc error = negative ? std::errc::result_out_of_range : parse_all(text, value);
   const std::string name(element_name(element_type_of<T>));
   if (error == std::errc::result_out_of_range) {
     throw RunError(std::string(what) + ": " + std::string(text) + " does not fit into " + name + " (" +

@@ -65,6 +65,13 @@ void read_block(const TensorReader& reader, const TaskArgs& args) {
 
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
 
+Index Session::found(int line, std::string_view name, Index count) {
+  const auto given = options().dimensions.find(std::string(name));
+  if (given != options().dimensions.end() && given->second != count && !impl_->surveys())
+    impl_->stop(line, with_id(found_text(name, count, given->second), "wrong-shape"));
+  return count;
+}
+
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
   if (!many || options().quiet || impl_->setup.world.rank() != 0 || impl_->silent.contains(line) ||

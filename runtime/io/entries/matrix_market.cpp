@@ -276,6 +276,9 @@ MatrixMarketFile::MatrixMarketFile(OpenFile opened) : EntryFile(std::move(opened
 void MatrixMarketFile::require_type(ElementType to, std::string_view name) const {
   const bool real = header_.field == Header::Field::kReal;
   const bool complex = header_.field == Header::Field::kComplex;
+  if (is_unsigned(to) && header_.symmetry == Header::Symmetry::kSkew)
+    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
+                   "` is skew-symmetric and so has negative elements; declare a signed type [wrong-type]");
   const bool widens = is_complex(to) || (!complex && (is_real(to) || (is_integer(to) && !real)));
   if (header_.field == Header::Field::kPattern || widens) return;
   throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +

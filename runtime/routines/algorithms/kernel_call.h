@@ -65,13 +65,23 @@ enum class KernelName : std::uint8_t {
   kInOneRow,
   kOrigins,
   kPick,
+  // Fourier transforms of lines: axis, FourierScale, length.
+  kFft,
+  kIfft,
+  kRfft,
+  kIrfft,
+  // Steps of a distributed transform of a vector.
+  kInRows,
+  kFourierColumns,
+  kByColumns,
 };
 
-/// A kernel, its element type (that of its operands), and its numeric arguments.
+/// A kernel, its element type (that of its operands), and its numeric arguments. kSolve has a SolveKind.
 struct KernelCall {
   KernelName name = KernelName::kContraction;
   ElementType type = ElementType::kF64;
   std::vector<Index> numbers = {};
+  int batch = 0;  ///< leading dimensions of all operands that number the kernel's matrices
 };
 
 }  // namespace tdsl::rt::routines

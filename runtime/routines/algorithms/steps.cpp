@@ -25,7 +25,7 @@ OpBuilder Steps::op(OpClass op_class, std::string_view name, int place) const {
 }
 
 TensorHandle Steps::compute(OpBuilder& op, ElementType type, KernelName kernel, Sizes numbers) {
-  return caller_.record(op, type, {kernel, element_, std::move(numbers)});
+  return caller_.record(op, type, {kernel, element_, std::move(numbers), batch_});
 }
 
 TensorHandle Steps::part(int place, std::string_view name, Index rows, Index columns, const TensorHandle& from,

@@ -37,6 +37,10 @@ using TextLength = std::size_t;
   void p##potrf_(const char*, const lapack_int*, T*, const lapack_int*, lapack_int*, TextLength);                      \
   void p##getrs_(const char*, const lapack_int*, const lapack_int*, const T*, const lapack_int*, const lapack_int*,    \
                  T*, const lapack_int*, lapack_int*, TextLength);                                                      \
+  void p##potrs_(const char*, const lapack_int*, const lapack_int*, const T*, const lapack_int*, T*,                   \
+                 const lapack_int*, lapack_int*, TextLength);                                                          \
+  void p##trtrs_(const char*, const char*, const char*, const lapack_int*, const lapack_int*, const T*,                \
+                 const lapack_int*, T*, const lapack_int*, lapack_int*, TextLength, TextLength, TextLength);           \
   void p##geqrf_(const lapack_int*, const lapack_int*, T*, const lapack_int*, T*, T*, const lapack_int*, lapack_int*); \
   void p##orgqr_(const lapack_int*, const lapack_int*, const lapack_int*, T*, const lapack_int*, const T*, T*,         \
                  const lapack_int*, lapack_int*);                                                                      \
@@ -105,6 +109,10 @@ TDSL_LAPACK(getrs,
             (lapack_int n, lapack_int columns, const T* a, lapack_int lda, const lapack_int* pivots, T* b,
              lapack_int ldb),
             ("N", &n, &columns, a, &lda, pivots, b, &ldb, &info, 1))
+TDSL_LAPACK(potrs, (lapack_int n, lapack_int columns, const T* a, lapack_int lda, T* b, lapack_int ldb),
+            ("L", &n, &columns, a, &lda, b, &ldb, &info, 1))
+TDSL_LAPACK(trtrs, (bool lower, lapack_int n, lapack_int columns, const T* a, lapack_int lda, T* b, lapack_int ldb),
+            (lower ? "L" : "U", "N", "N", &n, &columns, a, &lda, b, &ldb, &info, 1, 1, 1))
 TDSL_LAPACK_ALL(getri, (lapack_int n, T* a, lapack_int lda, const lapack_int* pivots, T* work, lapack_int size),
             (&n, a, &lda, pivots, work, &size, &info))
 TDSL_LAPACK(geqrf, (lapack_int m, lapack_int n, T* a, lapack_int lda, T* tau, T* work, lapack_int size),
@@ -186,8 +194,21 @@ void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
   write<T>(out, row, column, m.rows, m.columns, [&](Index i, Index j) { return m(i, j); });
 }
 
+/// A matrix that the routine cannot treat. `which` tells the matrix of a batch.
+struct NoSolution : RunError {
+  NoSolution(SourceLine its_place, const char* its_routine, const char* its_reason, const std::string& which = "")
+      : RunError(its_place, std::string(its_routine) + ": " + its_reason + which + " [no-solution]"),
+        place(its_place),
+        routine(its_routine),
+        reason(its_reason) {}
+
+  SourceLine place;
+  const char* routine;
+  const char* reason;
+};
+
 [[noreturn]] inline void stop(SourceLine place, const char* routine, const char* what) {
-  throw RunError(place, std::string(routine) + ": " + what + " [no-solution]");
+  throw NoSolution(place, routine, what);
 }
 [[noreturn]] inline void singular(SourceLine place, const char* routine) {
   stop(place, routine, "the matrix is singular");

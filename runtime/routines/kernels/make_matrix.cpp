@@ -1,3 +1,7 @@
+#include <utility>
+
+#include "runtime/routines/batched/each_matrix.h"
+#include "runtime/routines/batched/lanes.h"
 #include "runtime/routines/kernels/blocked.h"
 #include "runtime/routines/kernels/make.h"
 #include "runtime/routines/kernels/matrix.h"
@@ -16,7 +20,7 @@ Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine pl
     case KernelName::kCholesky: return kernels::cholesky<T>(place);
     case KernelName::kInverse: return inverse<T>(place);
     case KernelName::kDeterminant: return determinant<T>(place);
-    case KernelName::kSolve: return kernels::solve<T>(place);
+    case KernelName::kSolve: return kernels::solve<T>(place, static_cast<SolveKind>(n[0]));
     case KernelName::kLeastSquares: return least_squares<T>(place);
     case KernelName::kLu: return kernels::lu<T>(place);
     case KernelName::kQr: return kernels::qr<T>(place);
@@ -77,14 +81,47 @@ Kernel complex_kernel(KernelName name, const std::vector<Index>& n, SourceLine p
   }
 }
 
+/// The kernel of `one` matrix for each matrix of a batch.
+template <class T>
+Kernel each_kernel(const KernelCall& call, Kernel one) {
+  const bool counts = call.name == KernelName::kRowNumbers;
+  return kernels::each_matrix(std::move(one), call.batch, sizeof(T), counts ? sizeof(std::int64_t) : sizeof(T));
+}
+
+/// The same; small matrices have their own for some routines.
+template <class T>
+Kernel batched_kernel(const KernelCall& call, SourceLine place, Kernel one) {
+  Kernel each = each_kernel<T>(call, std::move(one));
+  const kernels::Batched batched = {call.batch, place, each};
+  switch (call.name) {
+    case KernelName::kSolve: return kernels::solve_in_lanes<T>(batched, static_cast<SolveKind>(call.numbers[0]));
+    case KernelName::kInverse: return kernels::inverse_in_lanes<T>(batched);
+    case KernelName::kDeterminant: return kernels::determinant_in_lanes<T>(batched);
+    case KernelName::kCholesky: return kernels::cholesky_in_lanes<T>(batched);
+    default: return each;
+  }
+}
+
+template <class T>
+Kernel kernel_of(const KernelCall& call, SourceLine place) {
+  Kernel one = matrix_kernel<T>(call.name, call.numbers, place);
+  return call.batch == 0 ? one : batched_kernel<T>(call, place, std::move(one));
+}
+
+template <class T>
+Kernel complex_kernel_of(const KernelCall& call, SourceLine place) {
+  Kernel one = complex_kernel<T>(call.name, call.numbers, place);
+  return call.batch == 0 ? one : each_kernel<T>(call, std::move(one));
+}
+
 }  // namespace
 
 Kernel make_matrix_kernel(const KernelCall& call, SourceLine place) {
   switch (call.type) {
-    case ElementType::kF32: return matrix_kernel<float>(call.name, call.numbers, place);
-    case ElementType::kF64: return matrix_kernel<double>(call.name, call.numbers, place);
-    case ElementType::kC64: return complex_kernel<Complex<float>>(call.name, call.numbers, place);
-    case ElementType::kC128: return complex_kernel<Complex<double>>(call.name, call.numbers, place);
+    case ElementType::kF32: return kernel_of<float>(call, place);
+    case ElementType::kF64: return kernel_of<double>(call, place);
+    case ElementType::kC64: return complex_kernel_of<Complex<float>>(call, place);
+    case ElementType::kC128: return complex_kernel_of<Complex<double>>(call, place);
     default: TDSL_CHECK(false, "matrices of floats");
   }
 }

@@ -5,10 +5,12 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 #include "runtime/routines/kernels/columns.h"
 
 // Single-rank kernels of factorisations and solvers, through LAPACK. The operation is one task: its output is never
@@ -124,16 +126,40 @@ Kernel determinant(SourceLine place) {
   };
 }
 
+/// x becomes the solution of a x = x.
+template <class T>
+void solve_general(Columns<T> a, Columns<T>& x, SourceLine place) {
+  const Factored<T> f = factored(std::move(a));
+  if (f.singular) singular(place, "solve");
+  const lapack_int info = lapack::getrs<T>(f.matrix.n(), x.n(), f.matrix.elements.data(), f.matrix.lead(),
+                                           f.pivots.data(), x.data(), x.lead());
+  TDSL_CHECK(info == 0, "getrs solves what getrf has factored");
+}
+
+template <class T>
+void solve_positive(Columns<T> a, Columns<T>& x, SourceLine place) {
+  if (lapack::potrf<T>(a.n(), a.data(), a.lead()) > 0) stop(place, "solve", "the matrix is not positive definite");
+  const lapack_int info = lapack::potrs<T>(a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead());
+  TDSL_CHECK(info == 0, "potrs solves what potrf has factored");
+}
+
+template <class T>
+void solve_triangle(Columns<T> a, Columns<T>& x, bool lower, SourceLine place) {
+  if (lapack::trtrs<T>(lower, a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead()) > 0) singular(place, "solve");
+}
+
 /// Solves operand 0 x = operand 1 (a vector or the columns of a matrix).
 template <class T>
-Kernel solve(SourceLine place) {
-  return [place](const TaskArgs& t) {
-    Factored<T> f = factored(read<T>(t.inputs[0], place));
-    if (f.singular) singular(place, "solve");
+Kernel solve(SourceLine place, SolveKind kind) {
+  return [place, kind](const TaskArgs& t) {
     Columns<T> x = read<T>(t.inputs[1], place);
-    const lapack_int info =
-        lapack::getrs<T>(f.matrix.n(), x.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(), x.data(), x.lead());
-    TDSL_CHECK(info == 0, "getrs solves what getrf has factored");
+    Columns<T> a = read<T>(t.inputs[0], place);
+    switch (kind) {
+      case SolveKind::kGeneral: solve_general(std::move(a), x, place); break;
+      case SolveKind::kPositive: solve_positive(std::move(a), x, place); break;
+      case SolveKind::kLower:
+      case SolveKind::kUpper: solve_triangle(std::move(a), x, kind == SolveKind::kLower, place); break;
+    }
     write(t.outputs[0], 0, 0, x);
   };
 }

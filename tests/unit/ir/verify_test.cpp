@@ -343,7 +343,7 @@ TEST_CASE("verify: routines") {
        {"%2:f64 = routine cumsum (%1) axis 0", "result 0 has not the rank 1"},
        {"%2:f64[%0 + 1] = routine cumsum (%1) axis 0", "dimension 0 of result 0 cannot have the extent it should have"},
        {"%2:bool[%0] \"b\" = input \"b\"\n%3:bool[%0] = routine cumsum (%2) axis 0",
-        "cumsum and cumprod combine i64, floats or complex numbers"},
+        "cumsum and cumprod combine i64, u64, floats or complex numbers"},
        {"%2:f64[%0] = routine argsort (%1) axis 0", "result 0 is not i64"},
        {"%2:f64[%0] = routine inv (%1)", "the operand is not a matrix of floats"},
        {"%2:f32[%0, %0] \"A\" = input \"A\"\n%3:f32[%0] = routine solve (%2, %1)", "the right side has another type"},

@@ -28,9 +28,11 @@ TEST_CASE("all facts of an element type follow from its row") {
     cpp_types += std::string(info.cpp_type) + " ";
     descriptors += npy_descriptor(info.type) + " ";
   }
-  CHECK(names == "bool i32 i64 f32 f64 c64 c128 ");
-  CHECK(cpp_types == "bool std::int32_t std::int64_t float double rt::Complex<float> rt::Complex<double> ");
-  CHECK(descriptors == "|b1 <i4 <i8 <f4 <f8 <c8 <c16 ");
+  CHECK(names == "bool i32 i64 f32 f64 c64 c128 i8 u8 i16 u16 u32 u64 ");
+  CHECK(cpp_types ==
+        "bool std::int32_t std::int64_t float double rt::Complex<float> rt::Complex<double> "
+        "std::int8_t std::uint8_t std::int16_t std::uint16_t std::uint32_t std::uint64_t ");
+  CHECK(descriptors == "|b1 <i4 <i8 <f4 <f8 <c8 <c16 |i1 |u1 <i2 <u2 <u4 <u8 ");
   CHECK_FALSE(element_type_named("c256").has_value());
   CHECK(kLargestElement == 16);
 }

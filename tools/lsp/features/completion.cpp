@@ -4,6 +4,7 @@
 #include <map>
 
 #include "frontend/syntax/token.h"
+#include "runtime/types.h"
 #include "tools/lsp/features/call_at.h"
 #include "tools/lsp/features/features.h"
 
@@ -139,7 +140,12 @@ void add_language(Json& all, const std::map<std::string, Json>& names, bool type
     const bool is_type = is_type_word(word);
     if (!types_only || is_type || word == "sparse") all.push_back(item(word, is_type ? kTypeItem : kKeywordItem, ""));
   }
-  if (types_only) return;
+  if (types_only) {
+    for (const rt::ElementInfo& info : rt::kElementTypes) {
+      if (rt::is_contextual(info.type)) all.push_back(item(std::string(info.name), kTypeItem, ""));
+    }
+    return;
+  }
   for (const std::string& name : frontend::built_in_names()) {
     const BuiltinText* known = builtin_text(name);
     if (names.contains(name)) continue;
