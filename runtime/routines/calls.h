@@ -67,7 +67,7 @@ inline void topk(Session& session, Into values, Into positions, TensorHandle a, 
 /// Fourier transforms along `axis`; the extent of the result of `irfft` there is n.
 inline void fourier_call(Session& session, Routine routine, Into result, const Site& site, TensorHandle a, Index axis,
                          FourierScale scale, Index n = 0) {
-  Call call{routine, {}, {}, site, axis, n, scale};
+  Call call{routine, {}, {}, site, axis, n, SolveKind::kGeneral, scale};
   call.operands.push_back(std::move(a));
   carry_out(session, call, {result}, make_fourier_kernel);
 }
