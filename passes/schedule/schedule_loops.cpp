@@ -108,7 +108,8 @@ class Scheduler : public RegionRewriter {
     if (!widen_arrays(*scop, resolve)) return std::nullopt;
     const int before = depth_of(today);
     const bool one_task = !why_not_serial(program_, today[0]);
-    if (one_task && recurs(*scop, resolve, sets_)) return std::nullopt;
+    const int most = one_task ? 0 : before - 1;
+    if (most == 0 && recurs(*scop, resolve, sets_)) return std::nullopt;
     prepare(*scop, resolve);
     const auto found = dependences(*scop, resolve, sets_);
     if (!found) {
@@ -117,7 +118,6 @@ class Scheduler : public RegionRewriter {
     }
     const auto steps = distributed(*scop, *found);
     if (!steps) return std::nullopt;
-    const int most = one_task ? 0 : before - 1;
     auto parts = cheapest(*scop, *steps, most);
     if (parts) context_.applied(nest.range, "the statements of the loop run one after the other");
     return parts;
@@ -178,7 +178,7 @@ class Scheduler : public RegionRewriter {
   ExtentFacts facts_;
   KnownScalars scalars_;
   IntegerSets sets_;
-  std::vector<Node> sizes_;  ///< what the program says of its sizes in front of its first loop
+  std::vector<Node> sizes_;  ///< dimensions, and checks in front of the first loop
   bool in_loop_ = false;     ///< inside of a loop that stays
 };
 
