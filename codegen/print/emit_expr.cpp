@@ -123,7 +123,10 @@ std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
   // In procedures, whose variables carry no absence.
   if (u.op == ir::UnaryOp::kSparse || u.op == ir::UnaryOp::kDense) return text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
-  if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
+  if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) {
+    const std::string operand = text(u.operand, kUnary + 1);
+    return operand.starts_with('-') ? "-(" + operand + ")" : "-" + operand;
+  }
   const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
   // Of complex functions, the vector library has exp, abs and arg.
   const bool complex = ir::is_complex(u.operand->type);
