@@ -51,7 +51,7 @@ Index IndexBuilder::build(std::uint32_t file) {
   {
     const InScope program(*this, {file, 1, 1, kToTheEnd, 0});
     declare_callables(*main);
-    module(*main);
+    module(*main, true);
     for (std::size_t k = 0; k < bodies_.size(); ++k) body(*bodies_[k]);
   }
   std::ranges::stable_sort(index_.uses, {},

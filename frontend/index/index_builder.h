@@ -61,7 +61,7 @@ class IndexBuilder {
   void other(const std::string& name, const SourceRange& range, bool called);
 
   // index_statements.cpp
-  void module(const ast::Module& module);
+  void module(const ast::Module& module, bool is_main);
   void statement(const ast::Stmt& s);
   void block(const ast::Block& b);
   void input(const ast::Input& i, const SourceRange& range);

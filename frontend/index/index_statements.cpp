@@ -32,8 +32,7 @@ bool has_body(const ast::Stmt& s) {
 
 }  // namespace
 
-void IndexBuilder::module(const ast::Module& module) {
-  const bool is_main = &module == &modules_.front();
+void IndexBuilder::module(const ast::Module& module, bool is_main) {
   for (const ast::StmtPtr& s : module.statements) {
     if (has_body(*s)) {
       bodies_.push_back(s.get());
@@ -48,7 +47,7 @@ void IndexBuilder::statement(const ast::Stmt& s) {
       s.node,
       [&](const ast::Import& i) {
         const auto found = imported_.find(&i);
-        if (found != imported_.end() && found->second != nullptr) module(*found->second);
+        if (found != imported_.end() && found->second != nullptr) module(*found->second, false);
       },
       [&](const ast::Param& p) {
         type(p.type, false);
