@@ -13,7 +13,7 @@ namespace tdsl::tests {
 namespace {
 
 using rt::Index;
-namespace small = rt::small;
+namespace matrices = rt::small;
 
 constexpr int kLanes = 8;
 
@@ -38,12 +38,12 @@ template <int L>
 std::vector<double> solved(std::vector<double> a, std::vector<double> b, Index n, Index columns) {
   std::vector<std::int32_t> pivots(size(n) * L);
   bool singular[L];
-  small::lu<double, L>(a.data(), n, n, pivots.data(), singular);
+  matrices::lu<double, L>(a.data(), n, n, pivots.data(), singular);
   CHECK(std::none_of(singular, singular + L, [](bool s) { return s; }));
-  small::exchange_rows<double, L>(b.data(), n, columns, columns, pivots.data());
-  small::substitute<double, L>({.lower = true, .transposed = false, .unit = true}, a.data(), n, n, b.data(), columns,
+  matrices::exchange_rows<double, L>(b.data(), n, columns, columns, pivots.data());
+  matrices::substitute<double, L>({.lower = true, .transposed = false, .unit = true}, a.data(), n, n, b.data(), columns,
                                columns);
-  small::substitute<double, L>({.lower = false}, a.data(), n, n, b.data(), columns, columns);
+  matrices::substitute<double, L>({.lower = false}, a.data(), n, n, b.data(), columns, columns);
   return b;
 }
 
@@ -73,18 +73,18 @@ TEST_CASE("small matrices: the Cholesky factor reads and writes the lower triang
   const double nan = std::nan("");
   std::vector<double> a = {4, nan, 2, 5};
   bool positive = false;
-  small::cholesky<double, 1>(a.data(), 2, 2, &positive);
+  matrices::cholesky<double, 1>(a.data(), 2, 2, &positive);
   CHECK(positive);
   CHECK(a[0] == 2);
   CHECK(a[2] == 1);
   CHECK(a[3] == 2);
   std::vector<double> x = {2, 5};
-  small::substitute<double, 1>({.lower = true}, a.data(), 2, 2, x.data(), 1, 1);
+  matrices::substitute<double, 1>({.lower = true}, a.data(), 2, 2, x.data(), 1, 1);
   CHECK(x == std::vector<double>{1, 2});
-  small::substitute<double, 1>({.lower = true, .transposed = true}, a.data(), 2, 2, x.data(), 1, 1);
+  matrices::substitute<double, 1>({.lower = true, .transposed = true}, a.data(), 2, 2, x.data(), 1, 1);
   CHECK(x == std::vector<double>{0, 1});
   std::vector<double> indefinite = {1, nan, 2, 1};
-  small::cholesky<double, 1>(indefinite.data(), 2, 2, &positive);
+  matrices::cholesky<double, 1>(indefinite.data(), 2, 2, &positive);
   CHECK_FALSE(positive);
 }
 
@@ -93,13 +93,13 @@ TEST_CASE("small matrices: determinants have the sign of the exchanges, and 0 fo
   std::int32_t pivots[2];
   bool singular = true;
   double value = 0;
-  small::lu<double, 1>(a.data(), 2, 2, pivots, &singular);
-  small::determinant<double, 1>(a.data(), 2, 2, pivots, &value);
+  matrices::lu<double, 1>(a.data(), 2, 2, pivots, &singular);
+  matrices::determinant<double, 1>(a.data(), 2, 2, pivots, &value);
   CHECK_FALSE(singular);
   CHECK(value == -6);
   std::vector<double> b = {0, 1, 0, 2};
-  small::lu<double, 1>(b.data(), 2, 2, pivots, &singular);
-  small::determinant<double, 1>(b.data(), 2, 2, pivots, &value);
+  matrices::lu<double, 1>(b.data(), 2, 2, pivots, &singular);
+  matrices::determinant<double, 1>(b.data(), 2, 2, pivots, &value);
   CHECK(singular);
   CHECK(value == 0);
 }

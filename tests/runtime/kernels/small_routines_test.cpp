@@ -13,7 +13,7 @@ namespace {
 
 using rt::Index;
 using rt::routines::SolveKind;
-namespace small = rt::small;
+namespace matrices = rt::small;
 
 template <class T>
 using Matrix = rt::Local<T, 2>;
@@ -53,11 +53,11 @@ void check_all(std::mt19937& random, Index n) {
   for (Index i = 0; i < n; ++i) a(i, i) += a(i, i) < 0 ? T(-2) : T(2);
   const Matrix<T> b = random_matrix<T>(random, n, 2);
   Matrix<T> x({n, 2});
-  small::solve(place, a, b, x);
+  matrices::solve(place, a, b, x);
   CHECK(residual(a, x, b, all) <= tolerance);
-  small::solve(place, a, b, x, SolveKind::kLower);
+  matrices::solve(place, a, b, x, SolveKind::kLower);
   CHECK(residual(a, x, b, [](Index i, Index j) { return j <= i; }) <= tolerance);
-  small::solve(place, a, b, x, SolveKind::kUpper);
+  matrices::solve(place, a, b, x, SolveKind::kUpper);
   CHECK(residual(a, x, b, [](Index i, Index j) { return i <= j; }) <= tolerance);
 
   Matrix<T> s({n, n});  // A A' + 1
@@ -69,16 +69,16 @@ void check_all(std::mt19937& random, Index n) {
       for (Index k = 0; k < n; ++k) s(i, j) += a(i, k) * a(j, k);
     }
   }
-  small::solve(place, s, b, x, SolveKind::kPositive);
+  matrices::solve(place, s, b, x, SolveKind::kPositive);
   CHECK(residual(s, x, b, all) <= tolerance);
   Matrix<T> inverse({n, n});
-  small::inv(place, s, inverse);
+  matrices::inv(place, s, inverse);
   CHECK(residual(s, inverse, unit, all) <= tolerance);
   Matrix<T> l({n, n});
-  small::cholesky(place, s, l);
+  matrices::cholesky(place, s, l);
   Matrix<T> v({n, n});
   rt::Local<T, 1> w({n});
-  small::eigh(place, s, w, v);
+  matrices::eigh(place, s, w, v);
   T product = 1;
   for (Index i = 0; i < n; ++i) {
     CHECK((i == 0 || w(i - 1) <= w(i)));
@@ -96,7 +96,7 @@ void check_all(std::mt19937& random, Index n) {
       CHECK((j <= i || l(i, j) == 0));
     }
   }
-  CHECK(std::abs(small::det(s) / product - 1) <= tolerance);
+  CHECK(std::abs(matrices::det(s) / product - 1) <= tolerance);
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ TEST_CASE("small routines: of the lower triangle, with the sign of the largest c
   rt::Local<double, 2> a({2, 2});
   a(0, 0) = 2, a(0, 1) = 7, a(1, 0) = -1, a(1, 1) = 2;
   rt::Local<double, 1> w({2});
-  small::eigh(rt::SourceLine{}, a, w, a);
+  matrices::eigh(rt::SourceLine{}, a, w, a);
   CHECK(std::abs(w(0) - 1) < 1e-15);
   CHECK(std::abs(w(1) - 3) < 1e-15);
   CHECK(a(0, 0) > 0);  // of equally large components the first is positive
@@ -127,20 +127,20 @@ TEST_CASE("small routines: results in place of operands") {
   rt::Local<double, 1> x({2});
   x(0) = 2, x(1) = 9;
   const rt::SourceLine place{};
-  CHECK(small::det(a) == -8);
-  small::solve(place, a, x, x);
+  CHECK(matrices::det(a) == -8);
+  matrices::solve(place, a, x, x);
   CHECK(x(0) == 2);
   CHECK(x(1) == 1);
-  small::solve(place, a, a, a);
+  matrices::solve(place, a, a, a);
   CHECK(a(0, 0) == 1);
   CHECK(a(0, 1) == 0);
   CHECK(a(1, 0) == 0);
   CHECK(a(1, 1) == 1);
   a(1, 1) = 0;
-  CHECK_THROWS_WITH_AS(small::inv(place, a, a), "inv: the matrix is singular [no-solution]", rt::RunError);
-  CHECK_THROWS_AS(small::cholesky(place, a, a), rt::RunError);
+  CHECK_THROWS_WITH_AS(matrices::inv(place, a, a), "inv: the matrix is singular [no-solution]", rt::RunError);
+  CHECK_THROWS_AS(matrices::cholesky(place, a, a), rt::RunError);
   a(1, 1) = std::numeric_limits<double>::infinity();
-  CHECK_THROWS_AS(small::eigh(place, a, x, a), rt::RunError);
+  CHECK_THROWS_AS(matrices::eigh(place, a, x, a), rt::RunError);
 }
 
 }  // namespace tdsl::tests::small_routines
