@@ -101,8 +101,7 @@ std::string wanted_text(const ForeignDeclaration& d) {
   std::string parameters;
   for (const ir::Foreign::Parameter& p : d.parameters)
     parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
-  return (d.is_kernel ? "void" : users_type(d.result)) + " " + d.name + "(" + parameters +
-         ")";
+  return (d.is_kernel ? "void" : users_type(d.result)) + " " + d.name + "(" + parameters + ")";
 }
 
 /// Finds functions of that name in namespaces, which are not searched.

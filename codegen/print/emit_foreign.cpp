@@ -105,9 +105,10 @@ ForeignCall foreign_call(const ir::Foreign& function, const std::string& name) {
   }
   const std::string result(function.is_kernel ? "void" : ir::cpp_type_of(function.result));
   const std::string call = fmt::format("::{}({})", function.name, arguments);
-  const std::string body = !function.is_kernel && ir::is_complex(function.result)
-                               ? fmt::format("const auto tdsl_z = {};\n  return {{tdsl_z.real(), tdsl_z.imag()}};", call)
-                               : fmt::format("return {};", call);
+  const std::string body =
+      !function.is_kernel && ir::is_complex(function.result)
+          ? fmt::format("const auto tdsl_z = {};\n  return {{tdsl_z.real(), tdsl_z.imag()}};", call)
+          : fmt::format("return {};", call);
   return {fmt::format("{} {}({});\n", result, name, types),
           fmt::format("{} {}({}) {{\n  {}\n}}\n", result, name, parameters, body)};
 }

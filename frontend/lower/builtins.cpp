@@ -184,9 +184,10 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" || name == "periodic" ||
-         name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" || name == "upper" ||
-         name == "positive" || name == "general" || name == "backward" || name == "ortho" || name == "forward";
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" ||
+         name == "periodic" || name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" ||
+         name == "upper" || name == "positive" || name == "general" || name == "backward" || name == "ortho" ||
+         name == "forward";
 }
 
 }  // namespace tdsl::frontend

@@ -439,8 +439,8 @@ std::vector<Tensor> call_eig(Lowerer& lowerer, const ast::Call& call, const Sour
   require_square(lowerer.shapes, m, call, range);
   m.scalar = ir::is_narrow(m.scalar) ? Scalar::kC64 : Scalar::kC128;
   m.routine.operands = {lowerer.algebra.routine_operand(as_complex(a, m.scalar), m.scalar, call)};
-  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, m.each({m.rows})}, {m.scalar, m.each({m.rows, m.columns})}},
-                                      range);
+  return lowerer.algebra.emit_routine(std::move(m.routine),
+                                      {{m.scalar, m.each({m.rows})}, {m.scalar, m.each({m.rows, m.columns})}}, range);
 }
 
 }  // namespace tdsl::frontend

@@ -37,10 +37,10 @@ class FactorisationAdjoint : RoutineAdjointWriter {
   /// Vectors of complex matrices have a phase that depends on the matrix, too.
   void require_values_alone(bool vectors) const {
     if (is_complex_matrix() && vectors)
-      throw NotDifferentiable{node_.range,
-                              "the vectors of `" + std::string(name_of(routine_.kind)) +
-                                  "` of a complex matrix cannot be differentiated",
-                              {}};
+      throw NotDifferentiable{
+          node_.range,
+          "the vectors of `" + std::string(name_of(routine_.kind)) + "` of a complex matrix cannot be differentiated",
+          {}};
   }
 
   /// The product of matrices X and Y, each optionally its conjugate transpose.

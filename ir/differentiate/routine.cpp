@@ -220,8 +220,10 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId given = adjoints_.tensor(y);
     const Type type = type_of(a);
     const Extent n = rows(a);
-    const ValueId left = product(type, n, product_of(conjugated(at(y, {label(2), label(0)})), at(given, {label(2), label(1)})));
-    const ValueId both = product(type, n, product_of(at(left, {label(0), label(2)}), conjugated(at(y, {label(1), label(2)}))));
+    const ValueId left =
+        product(type, n, product_of(conjugated(at(y, {label(2), label(0)})), at(given, {label(2), label(1)})));
+    const ValueId both =
+        product(type, n, product_of(at(left, {label(0), label(2)}), conjugated(at(y, {label(1), label(2)}))));
     contribute(a, negation_of(at(both, {label(0), label(1)})));
   }
 

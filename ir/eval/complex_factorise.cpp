@@ -154,9 +154,7 @@ void put_vector(Array& result, const ComplexMatrix& m, std::int64_t j, const Num
   }
 }
 
-[[noreturn]] void not_finite(const MatrixPlace& place) {
-  place.stop("the matrix has elements that are not finite");
-}
+[[noreturn]] void not_finite(const MatrixPlace& place) { place.stop("the matrix has elements that are not finite"); }
 
 void complex_svd(const MatrixPlace& place, const ComplexOperand& a,
                  const std::vector<std::shared_ptr<Array>>& results) {
@@ -243,15 +241,15 @@ void complex_eig(const MatrixPlace& place, const ComplexOperand& a,
     for (std::size_t k = 0; k < n; ++k) {
       if (k == at) continue;
       const double gap = std::abs(f.values[k] - f.values[at]);
-      turned += radii[k] > 0 ? (gap > 4 * (radii[k] + radii[at]) ? radii[k] / (gap - 2 * (radii[k] + radii[at])) : kOpen)
-                             : 0;
+      turned +=
+          radii[k] > 0 ? (gap > 4 * (radii[k] + radii[at]) ? radii[k] / (gap - 2 * (radii[k] + radii[at])) : kOpen) : 0;
     }
     // Values whose order is open may change places.
     for (std::size_t other = 0; other < n; ++other) {
       const auto k = static_cast<std::size_t>(order.places[other]);
       const Number apart = f.values[k] - f.values[at];
       const bool open = order.groups[other] == order.groups[number] ? std::fabs(apart.imag()) <= radii[k] + radii[at]
-                                                                  : std::fabs(apart.real()) <= radii[k] + radii[at];
+                                                                    : std::fabs(apart.real()) <= radii[k] + radii[at];
       if (k == at || !open) continue;
       bound = std::max(bound, std::abs(apart) + radii[k]);
       turned = kOpen;
@@ -268,7 +266,7 @@ void complex_eig(const MatrixPlace& place, const ComplexOperand& a,
 }  // namespace
 
 void evaluate_complex_matrix(const MatrixPlace& place, const Array& operand,
-                                    const std::vector<std::shared_ptr<Array>>& results) {
+                             const std::vector<std::shared_ptr<Array>>& results) {
   const ComplexOperand a = complex_operand(operand);
   switch (place.routine.kind) {
     case Routine::Kind::kLu: complex_lu(a, results); return;

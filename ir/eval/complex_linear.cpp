@@ -150,7 +150,8 @@ ComplexLu lu(const ComplexMatrix& a) {
   return f;
 }
 
-// Note [Certain pivots] in linear.cpp; a change of a number changes the sum of its parts by up to sqrt(2) times as much.
+// Note [Certain pivots] in linear.cpp; a change of a number changes the sum of its parts by up to sqrt(2) times as
+// much.
 bool pivots_are_certain(const ComplexMatrix& a, double error, bool exact) {
   ComplexMatrix w = a;
   ComplexMatrix multipliers(a.rows, std::min(a.rows, a.columns));

@@ -156,9 +156,8 @@ Spectrum spectrum_of(const ComplexMatrix& a) {
     double condition = 0;
     for (std::int64_t j = 0; j < a.columns && left.rows == a.rows; ++j)
       condition = std::hypot(condition, std::abs(left(k, j)));
-    result.conditions.push_back(left.rows == a.rows && condition == condition
-                                    ? condition
-                                    : std::numeric_limits<double>::infinity());
+    result.conditions.push_back(
+        left.rows == a.rows && condition == condition ? condition : std::numeric_limits<double>::infinity());
   }
   return result;
 }

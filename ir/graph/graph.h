@@ -157,8 +157,8 @@ struct Random {
 ///   foreign (…)    a user kernel (foreign.h): operands are its `in`s in order, those of rank 0 by value, results its
 ///                  `out`s
 /// In each column of U and V the component of largest magnitude is real and positive (the first of those that are
-/// equal up to the square root of the rounding unit). Results of a complex matrix are complex, `s` and `w`, too. An operand that is singular or not positive definite stops the
-/// run.
+/// equal up to the square root of the rounding unit). Results of a complex matrix are complex, `s` and `w`, too. An
+/// operand that is singular or not positive definite stops the run.
 struct Routine {
   using SolveKind = rt::routines::SolveKind;
   enum class Kind : std::uint8_t {

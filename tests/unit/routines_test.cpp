@@ -67,12 +67,12 @@ struct Shapes {
 
 const std::vector<Shapes>& all_routines() {
   static const std::vector<Shapes> all = {
-      {Routine::kCumsum, {{100}}},      {Routine::kSort, {{100}}},          {Routine::kArgsort, {{100}}},
-      {Routine::kTopk, {{100}}, 2},     {Routine::kFft, {{4096}}},          {Routine::kIfft, {{4096}}},
-      {Routine::kRfft, {{100}}},        {Routine::kIrfft, {{100}}},         {Routine::kSolve, {{20, 20}, {20}}},
-      {Routine::kCholesky, {{20, 20}}}, {Routine::kLu, {{20, 12}}, 3},      {Routine::kQr, {{20, 4}}, 2},
-      {Routine::kSvd, {{20, 12}}, 3},   {Routine::kEigh, {{20, 20}}, 2}, {Routine::kEig, {{20, 20}}, 2},    {Routine::kInv, {{20, 20}}},
-      {Routine::kDet, {{20, 20}}},      {Routine::kLstsq, {{20, 12}, {20}}}};
+      {Routine::kCumsum, {{100}}},      {Routine::kSort, {{100}}},       {Routine::kArgsort, {{100}}},
+      {Routine::kTopk, {{100}}, 2},     {Routine::kFft, {{4096}}},       {Routine::kIfft, {{4096}}},
+      {Routine::kRfft, {{100}}},        {Routine::kIrfft, {{100}}},      {Routine::kSolve, {{20, 20}, {20}}},
+      {Routine::kCholesky, {{20, 20}}}, {Routine::kLu, {{20, 12}}, 3},   {Routine::kQr, {{20, 4}}, 2},
+      {Routine::kSvd, {{20, 12}}, 3},   {Routine::kEigh, {{20, 20}}, 2}, {Routine::kEig, {{20, 20}}, 2},
+      {Routine::kInv, {{20, 20}}},      {Routine::kDet, {{20, 20}}},     {Routine::kLstsq, {{20, 12}, {20}}}};
   return all;
 }
 

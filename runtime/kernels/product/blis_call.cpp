@@ -192,7 +192,8 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t
   BlisType<T>::trsm(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
                     from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
                     triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
-                    t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, kIsComplex<T> ? nullptr : large_products(), &rntm);
+                    t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride,
+                    kIsComplex<T> ? nullptr : large_products(), &rntm);
 }
 
 template void gemm(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
@@ -211,7 +212,7 @@ template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<do
   template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);       \
   template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool, \
                               const TiledMatrix<T>&);                                                              \
-  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                              \
+  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                             \
   template void trsm(Triangle, bool, Index, Index, Matrix<const T>, Matrix<T>);
 TDSL_COMPLEX(Complex<float>)
 TDSL_COMPLEX(Complex<double>)

@@ -220,7 +220,7 @@ template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<do
   template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);       \
   template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool, \
                               const TiledMatrix<T>&);                                                              \
-  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                              \
+  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                             \
   template void trsm(Triangle, bool, Index, Index, Matrix<const T>, Matrix<T>);
 TDSL_COMPLEX(Complex<float>)
 TDSL_COMPLEX(Complex<double>)

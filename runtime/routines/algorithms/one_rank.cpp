@@ -228,7 +228,7 @@ class OneRank : private Steps {
   }
 
   int first_;
-  Sizes leading_;  ///< extents of the batch
+  Sizes leading_;                                             ///< extents of the batch
   Sizes numbers_ = {call_.axis, scan_number(call_.routine)};  ///< of kernels of lines
 };
 

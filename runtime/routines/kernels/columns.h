@@ -28,8 +28,8 @@ namespace lapack {
 /// Hidden length of a CHARACTER argument, passed after all others.
 using TextLength = std::size_t;
 
-#define TDSL_LAPACK_ELIMINATION(p)                                                                                     \
-  void p##getrf_(const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*, lapack_int*);               \
+#define TDSL_LAPACK_ELIMINATION(p)                                                                       \
+  void p##getrf_(const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*, lapack_int*); \
   void p##getri_(const lapack_int*, T*, const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*);
 
 #define TDSL_LAPACK_NAMES(p)                                                                                           \
@@ -86,25 +86,25 @@ TDSL_LAPACK_ELIMINATION(c)
     return info;                             \
   }
 
-#define TDSL_LAPACK_ALL(name, parameters, call)              \
-  template <class T>                                         \
-  [[nodiscard]] lapack_int name parameters {                 \
-    lapack_int info = 0;                                     \
-    if constexpr (std::is_same_v<T, double>) {               \
-      f64::d##name##_ call;                                  \
-    } else if constexpr (std::is_same_v<T, float>) {         \
-      f32::s##name##_ call;                                  \
+#define TDSL_LAPACK_ALL(name, parameters, call)               \
+  template <class T>                                          \
+  [[nodiscard]] lapack_int name parameters {                  \
+    lapack_int info = 0;                                      \
+    if constexpr (std::is_same_v<T, double>) {                \
+      f64::d##name##_ call;                                   \
+    } else if constexpr (std::is_same_v<T, float>) {          \
+      f32::s##name##_ call;                                   \
     } else if constexpr (std::is_same_v<T, Complex<float>>) { \
-      c64::c##name##_ call;                                  \
-    } else {                                                 \
-      c128::z##name##_ call;                                 \
-    }                                                        \
-    return info;                                             \
+      c64::c##name##_ call;                                   \
+    } else {                                                  \
+      c128::z##name##_ call;                                  \
+    }                                                         \
+    return info;                                              \
   }
 
 TDSL_LAPACK(potrf, (lapack_int n, T* a, lapack_int lda), ("L", &n, a, &lda, &info, 1))
 TDSL_LAPACK_ALL(getrf, (lapack_int m, lapack_int n, T* a, lapack_int lda, lapack_int* pivots),
-            (&m, &n, a, &lda, pivots, &info))
+                (&m, &n, a, &lda, pivots, &info))
 TDSL_LAPACK(getrs,
             (lapack_int n, lapack_int columns, const T* a, lapack_int lda, const lapack_int* pivots, T* b,
              lapack_int ldb),
@@ -114,7 +114,7 @@ TDSL_LAPACK(potrs, (lapack_int n, lapack_int columns, const T* a, lapack_int lda
 TDSL_LAPACK(trtrs, (bool lower, lapack_int n, lapack_int columns, const T* a, lapack_int lda, T* b, lapack_int ldb),
             (lower ? "L" : "U", "N", "N", &n, &columns, a, &lda, b, &ldb, &info, 1, 1, 1))
 TDSL_LAPACK_ALL(getri, (lapack_int n, T* a, lapack_int lda, const lapack_int* pivots, T* work, lapack_int size),
-            (&n, a, &lda, pivots, work, &size, &info))
+                (&n, a, &lda, pivots, work, &size, &info))
 TDSL_LAPACK(geqrf, (lapack_int m, lapack_int n, T* a, lapack_int lda, T* tau, T* work, lapack_int size),
             (&m, &n, a, &lda, tau, work, &size, &info))
 TDSL_LAPACK(orgqr,

@@ -22,15 +22,15 @@ namespace lapack {
              lapack_int*, const lapack_int*, lapack_int*, TextLength, TextLength);                                    \
   void geev(const char*, const char*, const lapack_int*, T*, const lapack_int*, T*, T*, T*, const lapack_int*, T*,    \
             const lapack_int*, T*, const lapack_int*, lapack_int*, TextLength, TextLength);
-#define TDSL_LAPACK_COMPLEX_SPECTRA(T, gesdd, heevd, geev)                                                             \
-  void gesdd(const char*, const lapack_int*, const lapack_int*, Complex<T>*, const lapack_int*, T*, Complex<T>*,       \
-             const lapack_int*, Complex<T>*, const lapack_int*, Complex<T>*, const lapack_int*, T*, lapack_int*,       \
-             lapack_int*, TextLength);                                                                                 \
-  void heevd(const char*, const char*, const lapack_int*, Complex<T>*, const lapack_int*, T*, Complex<T>*,             \
-             const lapack_int*, T*, const lapack_int*, lapack_int*, const lapack_int*, lapack_int*, TextLength,        \
-             TextLength);                                                                                              \
-  void geev(const char*, const char*, const lapack_int*, Complex<T>*, const lapack_int*, Complex<T>*, Complex<T>*,     \
-            const lapack_int*, Complex<T>*, const lapack_int*, Complex<T>*, const lapack_int*, T*, lapack_int*,        \
+#define TDSL_LAPACK_COMPLEX_SPECTRA(T, gesdd, heevd, geev)                                                         \
+  void gesdd(const char*, const lapack_int*, const lapack_int*, Complex<T>*, const lapack_int*, T*, Complex<T>*,   \
+             const lapack_int*, Complex<T>*, const lapack_int*, Complex<T>*, const lapack_int*, T*, lapack_int*,   \
+             lapack_int*, TextLength);                                                                             \
+  void heevd(const char*, const char*, const lapack_int*, Complex<T>*, const lapack_int*, T*, Complex<T>*,         \
+             const lapack_int*, T*, const lapack_int*, lapack_int*, const lapack_int*, lapack_int*, TextLength,    \
+             TextLength);                                                                                          \
+  void geev(const char*, const char*, const lapack_int*, Complex<T>*, const lapack_int*, Complex<T>*, Complex<T>*, \
+            const lapack_int*, Complex<T>*, const lapack_int*, Complex<T>*, const lapack_int*, T*, lapack_int*,    \
             TextLength, TextLength);
 
 extern "C" {
@@ -137,7 +137,8 @@ Kernel svd(SourceLine place) {
       return info;
     };
     require_workspace(7 * least * (least + 1) + 64 * static_cast<double>(a.rows + a.columns), place, "svd");
-    if constexpr (kIsComplex<T>) require_workspace(5 * least * (least + 1) + 2 * least * (most + least + 1), place, "svd");
+    if constexpr (kIsComplex<T>)
+      require_workspace(5 * least * (least + 1) + 2 * least * (most + least + 1), place, "svd");
     if (with_workspace<T>("gesdd's workspace query", call) > 0) stop(place, "svd", "no convergence");
     for (Index j = 0; j < k; ++j) {
       const T back = conjugate(turn_upright(&u(0, j), a.rows));
@@ -226,8 +227,7 @@ lapack_int spectrum_of_reals(const Columns<Complex<T>>& a, std::vector<Complex<T
     // The parts of a conjugate pair's vectors are two columns.
     const Index first = im[at(j)] < 0 ? j - 1 : j;
     const T sign = im[at(j)] == 0 ? T(0) : im[at(j)] < 0 ? T(-1) : T(1);
-    for (Index i = 0; i < a.rows; ++i)
-      v(i, j) = {vectors(i, first), sign == 0 ? T(0) : sign * vectors(i, first + 1)};
+    for (Index i = 0; i < a.rows; ++i) v(i, j) = {vectors(i, first), sign == 0 ? T(0) : sign * vectors(i, first + 1)};
   }
   return info;
 }

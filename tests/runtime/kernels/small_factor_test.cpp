@@ -42,7 +42,7 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b, Index n
   CHECK(std::none_of(singular, singular + L, [](bool s) { return s; }));
   matrices::exchange_rows<double, L>(b.data(), n, columns, columns, pivots.data());
   matrices::substitute<double, L>({.lower = true, .transposed = false, .unit = true}, a.data(), n, n, b.data(), columns,
-                               columns);
+                                  columns);
   matrices::substitute<double, L>({.lower = false}, a.data(), n, n, b.data(), columns, columns);
   return b;
 }
