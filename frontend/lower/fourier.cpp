@@ -144,7 +144,8 @@ Tensor call_fft(Lowerer& lowerer, const ast::Call& call, const SourceRange& rang
   for (const std::size_t axis : axes) {
     require_elements(lowerer, call, t.shape[axis].extent, range);
     const std::vector<Dim> shape = t.shape;
-    t = transformed(lowerer, call, routine, axis, t, type, {type, shape}, range);
+    const Scalar operand = ir::is_complex(t.scalar()) ? type : ir::part_type(type);
+    t = transformed(lowerer, call, routine, axis, t, operand, {type, shape}, range);
   }
   return t;
 }

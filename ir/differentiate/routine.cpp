@@ -137,9 +137,10 @@ class RoutineAdjoint : RoutineAdjointWriter {
   /// The adjoint of the matrix of a transform is that of the inverse one, with the same factor.
   void transformed(Routine::Kind other) {
     const ValueId operand = routine_.operands[0];
-    const Type type = type_of(operand);
+    const Type type = type_of(node_.results[0]);
     const ValueId back = fourier(other, adjoints_.tensor(node_.results[0]), type);
-    contribute(operand, at(back, plain_subscripts(type.rank())));
+    const Expr element = at(back, plain_subscripts(type.rank()));
+    contribute(operand, is_complex(type_of(operand).scalar) ? element : unary(UnaryOp::kReal, element));
   }
 
   /// Whether the label of `axis` is an element of a transform of n reals that is its own conjugate: the first, or n

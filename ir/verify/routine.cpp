@@ -85,14 +85,14 @@ class RoutineVerifier {
     const auto axis = static_cast<std::size_t>(routine_.axis);
     if (!require(routine_.axis >= 0 && axis < a.rank(), "the axis does not exist")) return;
     const bool from_reals = routine_.kind == Routine::Kind::kRfft;
-    if (!require(from_reals ? is_real(a.scalar) : is_complex(a.scalar),
-                 "the operand is not complex, or for rfft not of floats"))
-      return;
     const bool to_reals = routine_.kind == Routine::Kind::kIrfft;
+    if (!require(is_real(a.scalar) ? !to_reals : is_complex(a.scalar) && !from_reals,
+                 "the operand is not of floats or complex, for rfft real and for irfft complex"))
+      return;
     std::vector<Extent> shape = a.shape;
     const std::vector<Extent>& made = program_.type(node_.results[0]).shape;
     if ((from_reals || to_reals) && axis < made.size()) shape[axis] = made[axis];
-    result(0, from_reals ? complex_type(a.scalar) : to_reals ? part_type(a.scalar) : a.scalar, shape);
+    result(0, to_reals ? part_type(a.scalar) : complex_type(part_type(a.scalar)), shape);
   }
 
   /// The extent k = min(m, n) in the first result's type.

@@ -160,6 +160,24 @@ void transform_long(const Plan<T>& plan, const T* in, T* out, bool inverse, T sc
   transform_convolution(plan, in, out, inverse, scale);
 }
 
+/// Completes the transform of real lines of n elements in lanes (kWidth lines) or of one line: elements behind n / 2 are
+/// the conjugates of others. `inverse`: so are the results.
+template <class T, Index kWidth, Index kStep>
+struct Conjugates {
+  static void run(Index n, bool inverse, T* re, T* im) {
+    for (Index k = n / 2 + 1; k < n; ++k) {
+      for (Index l = 0; l < kWidth; ++l) {
+        re[k * kStep + l] = re[(n - k) * kStep + l];
+        im[k * kStep + l] = -im[(n - k) * kStep + l];
+      }
+    }
+    if (!inverse) return;
+    for (Index k = 0; k < n; ++k) {
+      for (Index l = 0; l < kWidth; ++l) im[k * kStep + l] = -im[k * kStep + l];
+    }
+  }
+};
+
 /// 0, or nan if an element is not finite.
 template <class T>
 T poison(const T* x, Index count) {
@@ -186,7 +204,7 @@ void transform_line(const Plan<T>& plan, const T* in, T* out) {
 
 template <class T>
 Transform<T>::Transform(Kind kind, Index n, double scale) : kind_(kind), n_(n), scale_(static_cast<T>(scale)) {
-  if (kind == Kind::kReal || kind == Kind::kToReal) {
+  if (is_of_reals(kind) || kind == Kind::kToReal) {
     real_ = real_plan_of<T>(n);
     plan_ = real_->inner;
   } else {
@@ -205,8 +223,9 @@ template <class T>
 void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, Index count) const {
   constexpr Index kL = kLanes<T>;
   const bool even = n_ % 2 == 0;
+  const bool all = kind_ == Kind::kForwardOfReals || kind_ == Kind::kInverseOfReals;
   const Index spectrum = n_ / 2 + 1;
-  const std::size_t lanes = static_cast<std::size_t>(std::max(plan_->work(), spectrum) * kL);
+  const std::size_t lanes = static_cast<std::size_t>(std::max(plan_->work(), all ? n_ : spectrum) * kL);
   const Workspace<T> space(Use::kLanes, 4 * lanes);
   T* const w = space.data();
   Lanes<T> x{w, w + lanes}, y{w + 2 * lanes, w + 3 * lanes};
@@ -226,6 +245,14 @@ void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, I
       if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im);
       if (!even) std::fill(x.im, x.im + kL, T{0});
       return store(x, Layout{spectrum, out.stride, 1}, out, count, 2, scale_);
+    }
+    case Kind::kForwardOfReals:
+    case Kind::kInverseOfReals: {
+      load(in, count, reals(in.stride), 1, x);
+      transform_lanes(*plan_, x, y);
+      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im);
+      at_level<SimdLevel::kAvx512, Conjugates<T, kL, kL>>(n_, kind_ == Kind::kInverseOfReals, x.re, x.im);
+      return store(x, Layout{n_, out.stride, 1}, out, count, 2, scale_);
     }
     case Kind::kToReal: {
       load(in, count, Layout{spectrum, in.stride, 1}, 2, x);
@@ -252,8 +279,9 @@ void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, I
 
 template <class T>
 void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stride) const {
-  const bool even = n_ % 2 == 0, real = kind_ == Kind::kReal, to_real = kind_ == Kind::kToReal;
-  const Index spectrum = n_ / 2 + 1, length = even && (real || to_real) ? spectrum : n_;
+  const bool even = n_ % 2 == 0, real = is_of_reals(kind_), to_real = kind_ == Kind::kToReal;
+  const bool to_half = kind_ == Kind::kReal;
+  const Index spectrum = n_ / 2 + 1, length = even && (to_half || to_real) ? spectrum : n_;
   const Workspace<T> space(Use::kLine, parts(length));
   T* const x = space.data();
   const Index given = to_real ? spectrum : real && even ? n_ / 2 : n_;
@@ -278,15 +306,17 @@ void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stri
       x[2 * (n_ - k) + 1] = -x[2 * k + 1];
     }
   }
-  const Layout to = !to_real ? Layout{real ? spectrum : n_, out_stride, 1}
+  const Layout to = !to_real ? Layout{to_half ? spectrum : n_, out_stride, 1}
                     : even   ? Layout{n_ / 2, 2 * out_stride, out_stride}
                              : Layout{n_, out_stride, 0};
   const bool inverse = kind_ == Kind::kInverse || to_real;
-  const bool in_place = to.stride == 2 && to.gap == 1 && (even || !real);
+  const bool in_place = to.stride == 2 && to.gap == 1 && (even || !to_half);
   T* const target = in_place ? out : x;
   transform_long(*plan_, source, target, inverse, scale_);
   if (real && even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, 1, 2>>(*real_, target, target + 1);
   if (real && !even) target[1] = 0;
+  if (real && !to_half)
+    at_level<SimdLevel::kAvx512, Conjugates<T, 1, 2>>(n_, kind_ == Kind::kInverseOfReals, target, target + 1);
   if (in_place) return;
   for (Index k = 0; k < to.n; ++k) {
     out[k * to.stride] = x[2 * k];

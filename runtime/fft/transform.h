@@ -7,11 +7,16 @@
 
 namespace tdsl::rt::fourier {
 
-/// X[k] = scale * sum(x[j] exp(-2 pi i j k / n)); `kInverse` and `kToReal` have the other sign.
+/// X[k] = scale * sum(x[j] exp(-2 pi i j k / n)); `kInverse`, `kToReal` and `kInverseOfReals` have the other sign.
 ///   kReal    real elements to the n / 2 + 1 first results
 ///   kToReal  n / 2 + 1 elements, the first of n of which the others are the conjugates, to n reals. Imaginary parts of
 ///            the first element and, for even n, of the last do not count
-enum class Kind : std::uint8_t { kForward, kInverse, kReal, kToReal };
+///   kForwardOfReals, kInverseOfReals  real elements to all n results
+enum class Kind : std::uint8_t { kForward, kInverse, kReal, kToReal, kForwardOfReals, kInverseOfReals };
+
+[[nodiscard]] constexpr bool is_of_reals(Kind kind) {
+  return kind == Kind::kReal || kind == Kind::kForwardOfReals || kind == Kind::kInverseOfReals;
+}
 
 /// Lines that are transformed together. Element k of line l is at first[l] + k * stride, in parts: a complex element
 /// has two.

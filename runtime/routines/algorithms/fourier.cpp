@@ -29,24 +29,25 @@ class LongLine : private Steps {
 
   void run() {
     const bool inverse = call_.routine == Routine::kIfft;
+    const ElementType made = complex_type(part_type(element()));
     const double flops = std::ceil(2.5 * std::log2(static_cast<double>(n_)));
     OpBuilder matrix = op(OpClass::kMap, "rows", 0);
     matrix.out("i", rows_).out("j", columns_).uncut().read(operand(0).id(), {at({{0, columns_}, {1, 1}})}).flops(0);
-    const TensorHandle rows = compute(matrix, element(), KernelName::kInRows, {columns_});
+    const TensorHandle rows = compute(matrix, made, KernelName::kInRows, {columns_});
     release_operands();
 
     OpBuilder turned = op(OpClass::kMap, "columns", 1);
     turned.out("i", rows_).uncut().out("j", columns_).read(rows.id(), {whole(), at(1)}).flops(flops + 6);
-    const TensorHandle columns = compute(turned, element(), KernelName::kFourierColumns, {inverse ? 1 : 0, rows_, n_});
+    const TensorHandle columns = compute(turned, made, KernelName::kFourierColumns, {inverse ? 1 : 0, rows_, n_});
 
     OpBuilder across = op(OpClass::kMap, "transforms", 2);
     across.out("i", rows_).out("j", columns_).uncut().read(columns.id(), {at(0), whole()}).flops(flops);
-    const TensorHandle transforms = compute(across, element(), inverse ? KernelName::kIfft : KernelName::kFft,
+    const TensorHandle transforms = compute(across, made, inverse ? KernelName::kIfft : KernelName::kFft,
                                             {1, static_cast<Index>(FourierScale::kNone), columns_});
 
     OpBuilder line = op(OpClass::kMap, name(0, name_of(call_.routine)), 3);
     line.out("k", n_).read(transforms.id(), {whole(), plan::quotient({{0, 1}}, 0, rows_)}).flops(2);
-    result(0).tensor = compute(line, element(), KernelName::kByColumns, {rows_, static_cast<Index>(call_.scale), n_});
+    result(0).tensor = compute(line, made, KernelName::kByColumns, {rows_, static_cast<Index>(call_.scale), n_});
   }
 
  private:

@@ -65,7 +65,7 @@ enum class KernelName : std::uint8_t {
   kInOneRow,
   kOrigins,
   kPick,
-  // Fourier transforms of lines: axis, FourierScale, length.
+  // Fourier transforms of lines: axis, FourierScale, length, and for kFft and kIfft 1 if the lines are real.
   kFft,
   kIfft,
   kRfft,

@@ -100,13 +100,17 @@ class OneRank : private Steps {
     const Index n = call_.routine == Routine::kIrfft ? call_.count : length;
     // 5 log2 n for each of n complex elements, half of that for each of n reals.
     const double flops = 2 * std::ceil(2.5 * std::log2(static_cast<double>(std::max<Index>(n, 1))));
-    numbers_ = {call_.axis, static_cast<Index>(call_.scale), n};
+    const bool of_reals = !is_complex(element());
+    const ElementType type = complex_type(part_type(element()));
+    numbers_ = {call_.axis, static_cast<Index>(call_.scale), n, of_reals ? 1 : 0};
     switch (call_.routine) {
-      case Routine::kFft: return along(0, element(), KernelName::kFft, "fft", shape, flops);
-      case Routine::kIfft: return along(0, element(), KernelName::kIfft, "ifft", shape, flops);
+      case Routine::kFft:
+        return along(0, type, KernelName::kFft, "fft", shape, of_reals ? flops / 2 : flops);
+      case Routine::kIfft:
+        return along(0, type, KernelName::kIfft, "ifft", shape, of_reals ? flops / 2 : flops);
       case Routine::kRfft:
         length = n / 2 + 1;
-        return along(0, complex_type(element()), KernelName::kRfft, "rfft", shape, flops);
+        return along(0, type, KernelName::kRfft, "rfft", shape, flops);
       default: length = n; return along(0, part_type(element()), KernelName::kIrfft, "irfft", shape, flops / 2);
     }
   }

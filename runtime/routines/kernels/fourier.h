@@ -31,7 +31,7 @@ Kernel fourier_lines(fourier::Kind kind, int axis, FourierScale scale, Index n) 
     const Operand& in = t.inputs[0];
     const Operand& out = t.outputs[0];
     if (out.box.empty()) return;
-    const Index in_parts = kind == fourier::Kind::kReal ? 1 : 2;
+    const Index in_parts = fourier::is_of_reals(kind) ? 1 : 2;
     const Index out_parts = kind == fourier::Kind::kToReal ? 1 : 2;
     const fourier::Transform<T> transform(kind, n, factor_of(scale, n));
     fourier::Lines<const T> from;
@@ -70,14 +70,14 @@ Kernel fourier_lines(fourier::Kind kind, int axis, FourierScale scale, Index n) 
 
 // Steps of a distributed transform of a vector (algorithms/fourier.cpp), of complex elements with parts T.
 
-/// The vector by rows of `columns` elements.
-template <class T>
+/// The vector of elements X, perhaps reals, by rows of `columns` elements.
+template <class T, class X>
 Kernel in_rows(Index columns) {
   return [columns](const TaskArgs& t) {
-    const auto in = t.in<Complex<T>, 1>(0);
+    const auto in = t.in<X, 1>(0);
     const auto out = t.out<Complex<T>, 2>();
     for (Index i = t.lo(0); i < t.hi(0); ++i) {
-      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = in(i * columns + j);
+      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = Complex<T>(in(i * columns + j));
     }
   };
 }

@@ -8,8 +8,9 @@ namespace {
 
 /// Steps of a distributed transform of a vector of parts T.
 template <class T>
-Kernel step_kernel(KernelName name, const std::vector<Index>& n) {
-  if (name == KernelName::kInRows) return kernels::in_rows<T>(n[0]);
+Kernel step_kernel(KernelName name, bool of_reals, const std::vector<Index>& n) {
+  if (name == KernelName::kInRows)
+    return of_reals ? kernels::in_rows<T, T>(n[0]) : kernels::in_rows<T, Complex<T>>(n[0]);
   if (name == KernelName::kByColumns) return kernels::by_columns<T>(n[0], static_cast<FourierScale>(n[1]), n[2]);
   return kernels::fourier_columns<T>(n[0] != 0, n[1], n[2]);
 }
@@ -19,13 +20,15 @@ Kernel step_kernel(KernelName name, const std::vector<Index>& n) {
 Kernel make_fourier_kernel(const KernelCall& call, SourceLine) {
   const bool is_step = call.name == KernelName::kInRows || call.name == KernelName::kByColumns ||
                        call.name == KernelName::kFourierColumns;
+  const bool of_reals = !is_complex(call.type);
   if (is_step)
-    return is_narrow(call.type) ? step_kernel<float>(call.name, call.numbers)
-                                : step_kernel<double>(call.name, call.numbers);
+    return is_narrow(call.type) ? step_kernel<float>(call.name, of_reals, call.numbers)
+                                : step_kernel<double>(call.name, of_reals, call.numbers);
+  const bool all_of_reals = call.numbers.size() > 3 && call.numbers[3] != 0;
   const auto kind = [&] {
     switch (call.name) {
-      case KernelName::kFft: return fourier::Kind::kForward;
-      case KernelName::kIfft: return fourier::Kind::kInverse;
+      case KernelName::kFft: return all_of_reals ? fourier::Kind::kForwardOfReals : fourier::Kind::kForward;
+      case KernelName::kIfft: return all_of_reals ? fourier::Kind::kInverseOfReals : fourier::Kind::kInverse;
       case KernelName::kRfft: return fourier::Kind::kReal;
       case KernelName::kIrfft: return fourier::Kind::kToReal;
       default: TDSL_CHECK(false, "a kernel of Fourier transforms");

@@ -91,8 +91,9 @@ struct Form {
 /// The largest error relative to eps (1 + log2 n) sqrt(n) norm(x), of elements in `wanted` (of all if that is empty).
 template <class T>
 double error_of(const Form& form, Index n, std::vector<Index> wanted = {}) {
-  const bool from_reals = form.kind == Kind::kReal, to_reals = form.kind == Kind::kToReal;
-  const Index half = n / 2 + 1, given = to_reals ? half : n, made = from_reals ? half : n;
+  const bool from_reals = rt::fourier::is_of_reals(form.kind), to_reals = form.kind == Kind::kToReal;
+  const Index half = n / 2 + 1, given = to_reals ? half : n, made = form.kind == Kind::kReal ? half : n;
+  const bool inverse = form.kind == Kind::kInverse || form.kind == Kind::kInverseOfReals || to_reals;
   Array<T> in(given, form.count, from_reals ? 1 : 2, form.in_beside);
   Array<T> out(made, form.count, to_reals ? 1 : 2, form.out_beside);
   Draw draw;
@@ -112,7 +113,7 @@ double error_of(const Form& form, Index n, std::vector<Index> wanted = {}) {
     }
     long double norm = 0;
     for (const Wide& e : x) norm = std::hypot(norm, std::abs(e));
-    const std::vector<Wide> want = by_definition(x, form.kind == Kind::kInverse || to_reals, wanted);
+    const std::vector<Wide> want = by_definition(x, inverse, wanted);
     const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) *
                         (1 + std::log2(static_cast<double>(n))) * std::sqrt(static_cast<double>(n)) *
                         static_cast<double>(norm);
@@ -125,7 +126,8 @@ double error_of(const Form& form, Index n, std::vector<Index> wanted = {}) {
   return worst;
 }
 
-constexpr std::array kKinds = {Kind::kForward, Kind::kInverse, Kind::kReal, Kind::kToReal};
+constexpr std::array kKinds = {Kind::kForward, Kind::kInverse,        Kind::kReal,
+                               Kind::kToReal,  Kind::kForwardOfReals, Kind::kInverseOfReals};
 
 }  // namespace
 
@@ -183,8 +185,8 @@ TEST_CASE("fourier: a line with an element that is not finite has no finite resu
   for (const double bad : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     for (const Index n : {Index{1}, Index{2}, Index{7}, Index{16}, Index{30}, Index{37}, Index{5000}, Index{6561}}) {
       for (const Kind kind : kKinds) {
-        const bool from_reals = kind == Kind::kReal, to_reals = kind == Kind::kToReal;
-        const Index half = n / 2 + 1, made = from_reals ? half : n;
+        const bool from_reals = rt::fourier::is_of_reals(kind), to_reals = kind == Kind::kToReal;
+        const Index half = n / 2 + 1, made = kind == Kind::kReal ? half : n;
         Array<double> in(to_reals ? half : n, 1, from_reals ? 1 : 2, false), out(made, 1, to_reals ? 1 : 2, false);
         Draw draw;
         for (double& x : in.data) x = draw();
