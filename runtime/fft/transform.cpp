@@ -160,8 +160,8 @@ void transform_long(const Plan<T>& plan, const T* in, T* out, bool inverse, T sc
   transform_convolution(plan, in, out, inverse, scale);
 }
 
-/// Completes the transform of real lines of n elements in lanes (kWidth lines) or of one line: elements behind n / 2 are
-/// the conjugates of others. `inverse`: so are the results.
+/// Completes the transform of real lines of n elements in lanes (kWidth lines) or of one line: elements behind n / 2
+/// are the conjugates of others. `inverse`: so are the results.
 template <class T, Index kWidth, Index kStep>
 struct Conjugates {
   static void run(Index n, bool inverse, T* re, T* im) {

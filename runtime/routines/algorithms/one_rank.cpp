@@ -104,13 +104,9 @@ class OneRank : private Steps {
     const ElementType type = complex_type(part_type(element()));
     numbers_ = {call_.axis, static_cast<Index>(call_.scale), n, of_reals ? 1 : 0};
     switch (call_.routine) {
-      case Routine::kFft:
-        return along(0, type, KernelName::kFft, "fft", shape, of_reals ? flops / 2 : flops);
-      case Routine::kIfft:
-        return along(0, type, KernelName::kIfft, "ifft", shape, of_reals ? flops / 2 : flops);
-      case Routine::kRfft:
-        length = n / 2 + 1;
-        return along(0, type, KernelName::kRfft, "rfft", shape, flops);
+      case Routine::kFft: return along(0, type, KernelName::kFft, "fft", shape, of_reals ? flops / 2 : flops);
+      case Routine::kIfft: return along(0, type, KernelName::kIfft, "ifft", shape, of_reals ? flops / 2 : flops);
+      case Routine::kRfft: length = n / 2 + 1; return along(0, type, KernelName::kRfft, "rfft", shape, flops);
       default: length = n; return along(0, part_type(element()), KernelName::kIrfft, "irfft", shape, flops / 2);
     }
   }
