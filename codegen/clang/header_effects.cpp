@@ -118,12 +118,15 @@ bool is_pure_library_name(std::string_view name) {
                                                    "addressof",
                                                    "popcount",
                                                    "popcountll",
+                                                   "parity",
+                                                   "parityll",
                                                    "clz",
                                                    "clzll",
                                                    "ctz",
                                                    "ctzll",
                                                    "ffs",
                                                    "ffsll",
+                                                   "bswap16",
                                                    "bswap32",
                                                    "bswap64",
                                                    "shufflevector",
@@ -384,10 +387,11 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
       return false;
     if (!is_plain_constant(v.getType())) return false;
     const clang::VarDecl* definition = v.getInitializingDeclaration();
-    // The initialiser of a template's static member may not have been instantiated.
+    // The initialiser of a template's static member may not have been instantiated. The library's integers are numbers.
     if (definition == nullptr || !definition->hasInit() || definition->getInit() == nullptr ||
         definition->getInit()->isValueDependent())
-      return v.isConstexpr();
+      return v.isConstexpr() || (v.isStaticDataMember() && v.getType()->isIntegralOrEnumerationType() &&
+                                 !is_users(context_, v.getLocation()));
     return definition->evaluateValue() != nullptr;
   }
 
