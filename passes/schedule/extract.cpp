@@ -96,15 +96,18 @@ class Versions {
   std::set<ValueId> indices_;
 };
 
-/// True for expressions that may be computed where they are used instead of once before.
+/// True for expressions that may be computed where they are used instead of once before. The limits keep scalars that
+/// use others twice from growing exponentially.
 bool is_cheap_scalar(const Expr& e) {
+  constexpr int kMostFloat = 8, kMostExact = 64;
+  if (node_count(e) > (is_float(e->type) ? kMostFloat : kMostExact)) return false;
   const bool function = any_node(e, [](const ExprNode& n) {
     const auto* u = std::get_if<Unary>(&n.op);
     const auto* b = std::get_if<Binary>(&n.op);
     return (u != nullptr && is_library_function(u->op)) || (b != nullptr && is_library_function(b->op)) ||
            std::holds_alternative<Apply>(n.op);
   });
-  return !function && (!is_float(e->type) || node_count(e) <= 8);
+  return !function;
 }
 
 class Extractor {
