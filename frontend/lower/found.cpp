@@ -8,7 +8,7 @@
 #include "ir/graph/expr_build.h"
 
 // filter, nonzero, unique, groups, join: results with an extent that data determine. All of them are operations that
-// exist (cumsum, argsort, gathers, scatters; the functions of the prelude), recorded once the extent is counted.
+// exist (topk, argsort, cumsum, gathers, scatters; the functions of the prelude), recorded once the extent is counted.
 
 namespace tdsl::frontend {
 
@@ -73,11 +73,15 @@ struct FoundCall {
     const Tensor sum = reduce_axes(lowerer, {kind, {}, Scalar::kI64}, counts, {true}, false, range);
     return lowerer.shapes.found_extent(lowerer.values.materialise(sum, "", range), estimate, range);
   }
-  /// The ascending places where the vector `mask` is true; `running`: its running sum.
-  [[nodiscard]] Tensor places(const Tensor& mask, const Tensor& running) const {
-    return prelude("places", {mask, running, size(found(mask, mask.shape[0].extent))})[0];
+  /// The ascending places where the vector `mask` is true: its largest elements, of which equal ones are in order.
+  [[nodiscard]] Tensor places(const Tensor& mask) const {
+    const Dim length{found(mask, mask.shape[0].extent), "the length of " + call.callee.name, range};
+    Routine routine;
+    routine.kind = Routine::Kind::kTopk;
+    routine.operands = {lowerer.algebra.routine_operand(mask, Scalar::kBool, call)};
+    return lowerer.algebra.emit_routine(std::move(routine), {{Scalar::kBool, {length}}, {Scalar::kI64, {length}}},
+                                        range)[1];
   }
-  [[nodiscard]] Tensor places(const Tensor& mask) const { return places(mask, running_sum(mask)); }
   /// True for each element of an ascending vector that differs from the one before it.
   [[nodiscard]] Tensor firsts(const Tensor& ascending) const {
     return prelude("first_of_equals", {comparable(ascending)})[0];
@@ -157,7 +161,7 @@ Tensor call_unique(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   require_tensor_of(lowerer, t, "unique");
   const FoundCall found{lowerer, call, range};
   const Tensor sorted = found.along(Routine::Kind::kSort, found.flat(t), t.scalar(), t.scalar());
-  return found.keys(sorted, found.places(found.firsts(sorted)));
+  return found.keys(sorted, found.places(found.stored(found.firsts(sorted))));
 }
 
 std::vector<Tensor> call_groups(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -181,7 +185,7 @@ std::vector<Tensor> call_groups(Lowerer& lowerer, const ast::Call& call, const S
   }
   first = found.stored(first);
   const Tensor running = found.running_sum(first);
-  const Tensor places = found.places(first, running);
+  const Tensor places = found.places(first);
   for (Tensor& key : keys) key = found.keys(key, places);
   keys.push_back(found.prelude("group_numbers", {order, running})[0]);
   keys.push_back(found.prelude("group_counts", {places, found.size(first.shape[0].extent)})[0]);

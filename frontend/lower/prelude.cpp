@@ -109,12 +109,6 @@ fn bincount_weighted[T](x: i64[n], k: i64, w: T[n]) -> T[k] {
   return bincount;
 }
 )"},
-    BuiltInSource{"places", R"(
-fn places(mask: bool[n], running: i64[n], m: i64) -> i64[m] {
-  let place[running[i] - 1]: i64[m] += i where mask[i];
-  return place;
-}
-)"},
     BuiltInSource{"first_of_equals", R"(
 fn first_of_equals[T](s: T[n]) -> bool[n] {
   let first[i]: bool[n] = if i == 0 then true else s[i] != s[i - 1] && !(isnan(s[i]) && isnan(s[i - 1]));

@@ -74,6 +74,11 @@ enum class KernelName : std::uint8_t {
   kInRows,
   kFourierColumns,
   kByColumns,
+  // Places of a mask.
+  kBlockCounts,
+  kCountsBefore,
+  kTruesFirst,
+  kPlaces,
 };
 
 /// A kernel, its element type (that of its operands), and its numeric arguments. kSolve has a SolveKind.

@@ -52,6 +52,7 @@ class Choice : private Steps {
 
   void run() {
     const Traits& traits = traits_of(call_.routine);
+    if (is_partition()) return distributed_partition(caller_, call_);
     const auto alone = [&] { on_one_rank(caller_, call_, traits.first_alone); };
     if (traits.distributed == nullptr || is_batch() || call_.solves != SolveKind::kGeneral) return alone();
     const bool distributed = caller_.distributes(operand_bytes()) && suits();
@@ -62,6 +63,10 @@ class Choice : private Steps {
  private:
   [[nodiscard]] bool is_batch() const {
     return !is_line(call_.routine) && call_.operands.front().state().desc.shape.size() > 2;
+  }
+  [[nodiscard]] bool is_partition() const {
+    const auto& operand = call_.operands.front().state();
+    return call_.routine == Routine::kTopk && operand.type == ElementType::kBool && operand.desc.shape.size() == 1;
   }
   /// Whether the sizes are suitable for the distributed variant.
   [[nodiscard]] bool suits() {

@@ -21,7 +21,10 @@
 //                y -= S[:, lo:hi] x
 //     cumsum     (cumprod, cummax, cummin alike) totals of up to 64 blocks per line, those before each block, running
 //                results within blocks
-//     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
+//     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these; of a vector of
+//     bools,
+//                always: the true elements of up to 1024 blocks are counted, and each tile of the result reads the
+//                blocks that have its elements
 //     fft, ifft  of a vector: as a matrix of about sqrt(n) rows, its columns, then its rows; three exchanges
 //     batches    (leading dimensions of operands of more than two) on any number of ranks: one operation whose blocks
 //     are

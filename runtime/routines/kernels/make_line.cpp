@@ -2,6 +2,7 @@
 #include "runtime/routines/algorithms/routine.h"
 #include "runtime/routines/kernels/line.h"
 #include "runtime/routines/kernels/make.h"
+#include "runtime/routines/kernels/partition.h"
 
 namespace tdsl::rt::routines {
 
@@ -56,6 +57,13 @@ Kernel line_kernel(KernelName name, const std::vector<Index>& n) {
 }  // namespace
 
 Kernel make_line_kernel(const KernelCall& call, SourceLine) {
+  switch (call.name) {
+    case KernelName::kBlockCounts: return kernels::block_counts(call.numbers[0]);
+    case KernelName::kCountsBefore: return kernels::counts_before();
+    case KernelName::kTruesFirst: return kernels::trues_first();
+    case KernelName::kPlaces: return kernels::places(call.numbers[0]);
+    default: break;
+  }
   const int axis = call.numbers.empty() ? 0 : static_cast<int>(call.numbers[0]);
   // Scans are the only kernels of lines that need no order.
   if (call.type == ElementType::kC64) return scan_kernel<Complex<float>>(call.name, axis, call.numbers);
