@@ -2,6 +2,8 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "frontend/syntax/token.h"
 #include "runtime/types.h"
@@ -136,7 +138,8 @@ bool is_type_word(const std::string& word) {
 }
 
 void add_language(Json& all, const std::map<std::string, Json>& names, bool types_only) {
-  for (const std::string& word : frontend::words_of_grammar()) {
+  const std::vector<std::string> words = frontend::words_of_grammar();
+  for (const std::string& word : words) {
     const bool is_type = is_type_word(word);
     if (!types_only || is_type || word == "sparse") all.push_back(item(word, is_type ? kTypeItem : kKeywordItem, ""));
   }
@@ -148,7 +151,7 @@ void add_language(Json& all, const std::map<std::string, Json>& names, bool type
   }
   for (const std::string& name : frontend::built_in_names()) {
     const BuiltinText* known = builtin_text(name);
-    if (names.contains(name)) continue;
+    if (names.contains(name) || std::ranges::count(words, name) > 0) continue;  // c64 is a type and a function
     all.push_back(known == nullptr
                       ? item(name, kFunctionItem, "")
                       : item(name, kFunctionItem, std::string(known->signature), std::string(known->text)));
