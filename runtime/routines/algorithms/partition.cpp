@@ -7,8 +7,8 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-constexpr Index kMostBlocks = 1024;
-constexpr Index kLeastElements = 64;
+constexpr Index kMaskBlocks = 1024;
+constexpr Index kLeastBlock = 64;
 
 /// Note [Places of a mask]. The largest elements of a vector of bools are the true ones in order, and after them the
 /// false ones. Blocks of the vector know the number of true elements before them. A task of the result visits a panel
@@ -17,7 +17,7 @@ constexpr Index kLeastElements = 64;
 class Partition : private Steps {
  public:
   Partition(Caller& caller, Call& call) : Steps(caller, call), n_(operand(0).extent(0)) {
-    height_ = std::max(kLeastElements, plan::ceil_div(n_, kMostBlocks));
+    height_ = std::max(kLeastBlock, plan::ceil_div(n_, kMaskBlocks));
     count_ = plan::ceil_div(n_, height_);
   }
 
