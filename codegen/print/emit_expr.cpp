@@ -206,6 +206,9 @@ std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view 
 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
+  // An operand may be an int, as `&&` without branches is.
+  if (ir::is_bitwise(b.op) && node.type == Scalar::kBool)
+    return call(fmt::format("{}<bool>", ir::name_of(b.op)), b.left, b.right);
   if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || b.op == BinaryOp::kComplex ||
       ir::is_boundary(b.op) || ir::is_bitwise(b.op))
     return call(ir::name_of(b.op), b.left, b.right);
