@@ -8,7 +8,7 @@ def twin(a):
     kx, ky = np.meshgrid(k, k, indexing="ij")
     k2 = kx ** 2 + ky ** 2
     inverse = np.where(k2 > 0, 1 / np.where(k2 > 0, k2, 1), 0)
-    kept = (3 * abs(kx) < n) & (3 * abs(ky) < n)
+    kept = np.where((3 * abs(kx) < n - 0.5) & (3 * abs(ky) < n - 0.5), 1.0, 0.0)
 
     def change(w):
         stream = w * inverse

@@ -13,4 +13,4 @@ def twin(s):
         force = np.cross(back(velocity), back(1j * np.cross(k, velocity, axis=0)), axis=0)
         velocity = np.exp(-s.viscosity * s.dt * k2) * (velocity + s.dt * np.fft.fftn(force, axes=(1, 2, 3)))
         velocity = velocity - k * (np.sum(k * velocity, axis=0) * inverse)
-    return {"final": back(velocity)[0], "divergence": np.bool_(True), "energy": 0.5 * np.sum(np.abs(velocity) ** 2) / n ** 6}
+    return {"final": back(velocity)[0], "divergence": np.max(np.abs(np.sum(k * velocity, axis=0))), "energy": 0.5 * np.sum(np.abs(velocity) ** 2) / n ** 6}

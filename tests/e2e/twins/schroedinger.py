@@ -10,4 +10,4 @@ def twin(a):
     psi = a.start
     for _ in range(int(a.steps)):
         psi = half * np.fft.ifft2(free * np.fft.fft2(half * psi))
-    return {"psi": psi, "density": np.abs(psi) ** 2, "kept": np.bool_(True)}
+    return {"psi": psi, "density": np.abs(psi) ** 2, "kept": np.linalg.norm(psi) / np.linalg.norm(a.start)}
