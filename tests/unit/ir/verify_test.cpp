@@ -111,6 +111,7 @@ TEST_CASE("verify: results and operands of simple nodes") {
       kVector,
       {{"input \"y\"", "needs one result"},
        {"%2:f64 = dimension \"m\"", "needs one i64 scalar as result"},
+       {"%2:i64 = found %1 estimate %0 \"m\"", "the count is not an i64 scalar"},
        {"%2:f64[%0] = param \"p\"", "needs one scalar as result"},
        {"%2:f64 = param \"p\" = %0 text \"n\"", "the default is not a scalar of the param's type"},
        {"%2:i64[%0] = uniform site 1 []", "needs one float tensor as result"},
