@@ -43,10 +43,12 @@ Wide turn(Index k, Index n, bool inverse) {
 /// Elements `wanted` of the transform, by the definition.
 std::vector<Wide> by_definition(const std::vector<Wide>& x, bool inverse, const std::vector<Index>& wanted) {
   const auto n = static_cast<Index>(x.size());
-  std::vector<Wide> result;
+  std::vector<Wide> turns, result;
+  for (Index k = 0; k < n; ++k) turns.push_back(turn(k, n, inverse));
   for (const Index k : wanted) {
     Wide sum = 0;
-    for (Index j = 0; j < n; ++j) sum += x[static_cast<std::size_t>(j)] * turn(j * (k % n) % n, n, inverse);
+    for (Index j = 0; j < n; ++j)
+      sum += x[static_cast<std::size_t>(j)] * turns[static_cast<std::size_t>(j * (k % n) % n)];
     result.push_back(sum);
   }
   return result;
