@@ -151,7 +151,7 @@ void add_language(Json& all, const std::map<std::string, Json>& names, bool type
   }
   for (const std::string& name : frontend::built_in_names()) {
     const BuiltinText* known = builtin_text(name);
-    if (names.contains(name) || std::ranges::count(words, name) > 0) continue;  // c64 is a type and a function
+    if (names.contains(name) || (known == nullptr && std::ranges::count(words, name) > 0)) continue;  // c64 is a type
     all.push_back(known == nullptr
                       ? item(name, kFunctionItem, "")
                       : item(name, kFunctionItem, std::string(known->signature), std::string(known->text)));
