@@ -186,7 +186,6 @@ TEST_CASE("types of other languages") {
   check_hint("let y: float = 1.0;", "8", "`float` is not a type; did you mean `f64`?");
   check_hint("param k: int = 3;", "10", "`int` is not a type; did you mean `i64`?");
   check_hint("input q: double[n];", "10", "`double` is not a type; did you mean `f64`?");
-  check_hint("let y: i8 = 1;", "8", "`i8` is not a type; did you mean `i32`?");
   check_hint("let y: string = 1;", "8", "; strings stand in print, assert, einsum, import and extern only");
   check_hint(
       "let y: Vector = x;", "8",

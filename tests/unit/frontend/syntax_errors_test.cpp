@@ -190,7 +190,7 @@ TEST_CASE("statements") {
               "1:1 bad-target: only a name or a subscripted name can be assigned to; subscripts stand in brackets, "
               "A[i, j], and a function is defined with fn");
   check_error("(a, b[0]) = f(x);", "1:5 bad-target: a tuple on the left has plain names only");
-  check_error("let (a) = 1;", "1:7 syntax: expected `,` before `)`");
+  check_error("let (a) = 1;", "1:7 syntax: expected `,` or `:` before `)`");
   check_error("input A;", "1:8 syntax: expected `:` before `;`");
   check_error("return 1;", "1:1 misplaced-statement: `return` can stand only in a function");
   check_error("if a { input X: f64; }", "1:8 misplaced-statement: `input` can stand only at top level, outside braces");

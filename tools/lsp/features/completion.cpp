@@ -151,7 +151,8 @@ void add_language(Json& all, const std::map<std::string, Json>& names, bool type
   }
   for (const std::string& name : frontend::built_in_names()) {
     const BuiltinText* known = builtin_text(name);
-    if (names.contains(name) || (known == nullptr && std::ranges::count(words, name) > 0)) continue;  // c64 is a type
+    const bool is_word = std::ranges::count(words, name) > 0;
+    if (names.contains(name) || (is_word && (known == nullptr || is_type_word(name)))) continue;  // c64 is a type
     all.push_back(known == nullptr
                       ? item(name, kFunctionItem, "")
                       : item(name, kFunctionItem, std::string(known->signature), std::string(known->text)));
