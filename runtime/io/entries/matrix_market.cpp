@@ -161,7 +161,7 @@ class PartReader {
 
   T take_value(Fields& fields) const {
     using Number = Fields::Number;
-    const std::string_view word = fields.word();
+    std::string_view word = fields.word();
     T value{};
     Number result = Number::kMalformed;
     if constexpr (std::is_same_v<T, bool>) {
@@ -169,7 +169,10 @@ class PartReader {
     } else if constexpr (kIsComplex<T>) {
       result = fields.take_number(value.re);
       value.im = 0;
-      if (result == Number::kGood && header_.field == Header::Field::kComplex) result = fields.take_number(value.im);
+      if (result == Number::kGood && header_.field == Header::Field::kComplex) {
+        word = fields.word();
+        result = fields.take_number(value.im);
+      }
     } else if (header_.field == Header::Field::kInteger && std::is_floating_point_v<T>) {
       std::int64_t integer = 0;
       result = fields.take_number(integer);
