@@ -12,7 +12,7 @@ namespace tdsl::tests {
 
 namespace {
 
-using rt::Index;
+using plan::Index;
 namespace matrices = rt::small;
 
 constexpr int kLanes = 8;
