@@ -11,6 +11,8 @@
 
 namespace tdsl::frontend {
 
+class ParsedFiles;
+
 /// A declared name and its inferred type, such as "f64[n, m]". `value` is that of an integer known when compiling.
 struct DeclaredName {
   std::string name;
@@ -27,6 +29,7 @@ struct CompileOptions {
   std::function<std::optional<std::string>(const std::string& path)> replaced = {};
   /// Returns the text of an imported file, or nullopt; default: reads files.
   std::function<std::optional<std::string>(const std::string& path)> read = {};
+  ParsedFiles* parsed = nullptr;  ///< parses files, for the index or later versions too; null: none
   /// Parses the headers of `extern`; default: headers are not parsed, and their functions may have any effect.
   ir::HeaderReader read_header = {};
   std::function<void(const ir::ForeignRef&)> foreign = {};  ///< called for every function of a header

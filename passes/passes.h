@@ -37,6 +37,8 @@ namespace tdsl::passes {
 
 // loops/
 
+/// `for i in 0..n { check i <= n; … }` becomes `for i in 0..n { … }`.
+[[nodiscard]] ir::Program proved_checks(const ir::Program& program, PassContext& context);
 /// `for i, j { C[i, j] = …; C[j, i] = C[i, j]; }` becomes `for i, j { C[i, j] = …; } for i, j { C[j, i] = C[i, j]; }`.
 [[nodiscard]] ir::Program schedule_loops(const ir::Program& program, PassContext& context);
 /// `for i { y[i] = 2.0 * x[i] }` becomes `compute [i in 0..n] (mul(2.0, x[i])) left [i] base y`.

@@ -20,6 +20,10 @@ constexpr std::array kPipeline = {
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     // Unused loop-carried values would look like dependences between iterations.
     Pass{"dead_code", "remove unused values", dead_code, 1},
+    // A check keeps its loop sequential.
+    Pass{"proved_checks", "remove checks of slices that the ranges of loops prove", proved_checks, 1},
+    // Only nests that the next pass would leave sequential.
+    Pass{"schedule_loops", "run the statements of sequential loop nests one after the other", schedule_loops, 2},
     Pass{"loops_to_algebra", "turn for loops with independent or associative updates into tensor algebra",
          loops_to_algebra, 1},
     Pass{"updates", "turn updates that write every element into definitions", updates, 1},
@@ -134,7 +138,7 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
     ir::Program next = pass.run(current, context);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (context.failed()) return next;
-    check(next, pass.name);
+    if (options.verify_each || &pass == &kPipeline.back()) check(next, pass.name);
     if (options.after_pass) options.after_pass(pass, current, next, seconds.count());
     current = std::move(next);
   }

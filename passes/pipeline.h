@@ -30,6 +30,7 @@ struct PipelineOptions {
   int level = 2;
   std::set<std::string, std::less<>> disabled;
   FusionPolicy fusion = FusionPolicy::kCost;
+  bool verify_each = true;  ///< verify the program after each pass; otherwise after the last one
   /// Called after each pass that ran, with its run time.
   std::function<void(const Pass&, const ir::Program& before, const ir::Program& after, double seconds)> after_pass;
 };

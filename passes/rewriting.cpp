@@ -4,6 +4,7 @@
 
 #include "ir/analysis/serial_loop.h"
 #include "ir/graph/computes.h"
+#include "ir/graph/inequalities.h"
 #include "ir/graph/procedure.h"
 #include "passes/loops/subscripts.h"
 
@@ -161,24 +162,31 @@ Expr constant_fill(const Compute& c) {
   return std::holds_alternative<Constant>(c.bodies[0]->op) ? c.bodies[0] : Expr();
 }
 
-bool read_may_fail(const Program& program, const Read& r, const std::vector<const Label*>& labels) {
+bool read_may_fail(const Program& program, const Read& r, const std::vector<const Label*>& labels,
+                   const std::vector<Expr>& conditions) {
   const Type& type = program.type(r.tensor);
   const Subscripts subscripts(type, labels);
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-    if (!subscripts.inside(r.subscripts[d], type.shape[d])) return true;
+    if (!subscripts.inside(r.subscripts[d], type.shape[d], conditions)) return true;
   }
   return false;
 }
 
 namespace {
 
-bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
+/// At points where all `conditions` hold.
+bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels,
+                         const std::vector<Expr>& conditions = {}) {
   if (!e) return false;
   // Subscripts that are provably in bounds do not divide by 0.
-  if (const auto* r = std::get_if<Read>(&e->op)) return read_may_fail(program, *r, labels);
-  return operation_may_fail(*e) || std::ranges::any_of(children(*e), [&](const Expr& child) {
-           return expression_may_fail(program, child, labels);
-         });
+  if (const auto* r = std::get_if<Read>(&e->op)) return read_may_fail(program, *r, labels, conditions);
+  const auto fails = [&](const Expr& part) { return expression_may_fail(program, part, labels, conditions); };
+  if (const auto* s = std::get_if<Select>(&e->op)) {
+    std::vector<Expr> more = conjuncts(s->condition);
+    more.insert(more.end(), conditions.begin(), conditions.end());
+    return fails(s->condition) || expression_may_fail(program, s->when_true, labels, more) || fails(s->when_false);
+  }
+  return operation_may_fail(*e) || std::ranges::any_of(children(*e), fails);
 }
 
 }  // namespace

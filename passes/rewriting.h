@@ -67,9 +67,10 @@ void for_each_compute(ir::Region& region, const std::function<void(ir::Node&, ir
 /// The constant that all elements are equal to, or null.
 [[nodiscard]] ir::Expr constant_fill(const ir::Compute& c);
 
-/// True unless the ranges of `labels` (by number) prove that the read is in bounds.
+/// True unless the ranges of `labels` (by number) prove that the read is in bounds where all `conditions` hold.
 [[nodiscard]] bool read_may_fail(const ir::Program& program, const ir::Read& r,
-                                 const std::vector<const ir::Label*>& labels);
+                                 const std::vector<const ir::Label*>& labels,
+                                 const std::vector<ir::Expr>& conditions = {});
 /// True if evaluating the Compute can stop the run: integer division, narrowing, subscripts not provably in bounds,
 /// colliding writes.
 [[nodiscard]] bool can_fail(const ir::Program& program, const ir::Compute& c);

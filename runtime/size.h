@@ -47,6 +47,12 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
   return true;
 }
 
+/// Message for an extent found by data that differs from that of `--set`.
+[[nodiscard]] inline std::string found_text(std::string_view name, std::int64_t count, std::int64_t given) {
+  return "the extent " + std::string(name) + " is found by data: it is " + std::to_string(count) + ", but --set " +
+         std::string(name) + "=" + std::to_string(given) + " asserts another";
+}
+
 /// Message for a tensor that is too large: `A is f64[3037000500, 3037000500], which is too large: …`. An empty `name`
 /// denotes an unnamed result.
 [[nodiscard]] inline std::string too_large_text(std::string_view name, std::string_view element,

@@ -7,7 +7,9 @@
 #include <type_traits>
 #include <variant>
 
-/// The language's scalar types as the runtime stores them (language page, section 3). Depends on no other header.
+#include "runtime/complex.h"
+
+/// The language's scalar types as the runtime stores them (language page, section 3).
 namespace tdsl::rt {
 
 /// Tensors have at most this many dimensions.
@@ -17,14 +19,22 @@ inline constexpr int kMaxRank = 8;
 inline constexpr int kMostThreads = 4096;
 
 /// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
-/// 'b' bool, 'i' integer, 'f' float. Of two types of one kind the later row is the wider one. Messages and checkpoints
-/// contain row numbers, so a new type must be the last row.
-#define TDSL_ELEMENT_TYPES(X)       \
-  X(kBool, bool, "bool", 'b')       \
-  X(kI32, std::int32_t, "i32", 'i') \
-  X(kI64, std::int64_t, "i64", 'i') \
-  X(kF32, float, "f32", 'f')        \
-  X(kF64, double, "f64", 'f')
+/// 'b' bool, 'i' signed, 'u' unsigned integer, 'f' float, 'c' complex. Messages and checkpoints contain row numbers, so
+/// a new type must be the last row. The names of the rows from kI8 on are no reserved words.
+#define TDSL_ELEMENT_TYPES(X)                \
+  X(kBool, bool, "bool", 'b')                \
+  X(kI32, std::int32_t, "i32", 'i')          \
+  X(kI64, std::int64_t, "i64", 'i')          \
+  X(kF32, float, "f32", 'f')                 \
+  X(kF64, double, "f64", 'f')                \
+  X(kC64, rt::Complex<float>, "c64", 'c')    \
+  X(kC128, rt::Complex<double>, "c128", 'c') \
+  X(kI8, std::int8_t, "i8", 'i')             \
+  X(kU8, std::uint8_t, "u8", 'u')            \
+  X(kI16, std::int16_t, "i16", 'i')          \
+  X(kU16, std::uint16_t, "u16", 'u')         \
+  X(kU32, std::uint32_t, "u32", 'u')         \
+  X(kU64, std::uint64_t, "u64", 'u')
 
 /// Element type of a tensor or scalar. `kBool` is stored as one byte holding 0 or 1 (C++ `bool`).
 enum class ElementType : std::uint8_t {
@@ -72,11 +82,30 @@ inline constexpr std::size_t kLargestElement = [] {
   return std::nullopt;
 }
 
-/// True for types with rounding arithmetic, inf and nan.
-[[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f'; }
-/// True for ordered floats: the types supported by BLIS and LAPACK calls, random numbers and derivatives.
+/// True for pairs of floats.
+[[nodiscard]] constexpr bool is_complex(ElementType type) { return element_info(type).kind == 'c'; }
+/// True for types with rounding arithmetic, inf and nan: floats and complex numbers.
+[[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f' || is_complex(type); }
+/// True for ordered floats: f32 and f64.
 [[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f'; }
-[[nodiscard]] constexpr bool is_integer(ElementType type) { return element_info(type).kind == 'i'; }
+[[nodiscard]] constexpr bool is_unsigned(ElementType type) { return element_info(type).kind == 'u'; }
+[[nodiscard]] constexpr bool is_integer(ElementType type) {
+  return element_info(type).kind == 'i' || is_unsigned(type);
+}
+/// True for types whose names are words of the language only where a type stands: `u8`.
+[[nodiscard]] constexpr bool is_contextual(ElementType type) { return type >= ElementType::kI8; }
+
+/// The type of the parts of a complex type, else the type itself.
+[[nodiscard]] constexpr ElementType part_type(ElementType type) {
+  if (!is_complex(type)) return type;
+  return type == ElementType::kC64 ? ElementType::kF32 : ElementType::kF64;
+}
+/// The complex type with parts of this float type.
+[[nodiscard]] constexpr ElementType complex_type(ElementType part) {
+  return part == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128;
+}
+/// True for floats and complex numbers of single precision.
+[[nodiscard]] constexpr bool is_narrow(ElementType type) { return part_type(type) == ElementType::kF32; }
 
 namespace detail {
 template <class T>

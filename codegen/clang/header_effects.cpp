@@ -23,6 +23,24 @@ bool is_pure_library_name(std::string_view name) {
                                                    "atan",
                                                    "atan2",
                                                    "atanh",
+                                                   "cabs",
+                                                   "cacos",
+                                                   "cacosh",
+                                                   "carg",
+                                                   "casin",
+                                                   "casinh",
+                                                   "catan",
+                                                   "catanh",
+                                                   "ccos",
+                                                   "ccosh",
+                                                   "cexp",
+                                                   "clog",
+                                                   "cpow",
+                                                   "csin",
+                                                   "csinh",
+                                                   "csqrt",
+                                                   "ctan",
+                                                   "ctanh",
                                                    "cbrt",
                                                    "ceil",
                                                    "copysign",
@@ -100,12 +118,15 @@ bool is_pure_library_name(std::string_view name) {
                                                    "addressof",
                                                    "popcount",
                                                    "popcountll",
+                                                   "parity",
+                                                   "parityll",
                                                    "clz",
                                                    "clzll",
                                                    "ctz",
                                                    "ctzll",
                                                    "ffs",
                                                    "ffsll",
+                                                   "bswap16",
                                                    "bswap32",
                                                    "bswap64",
                                                    "shufflevector",
@@ -128,7 +149,8 @@ bool is_pure_library_name(std::string_view name) {
   return names.contains(name);
 }
 
-/// std::vector's memory is local to the call. Constructors and copies of class elements are checked.
+/// std::vector's memory is local to the call. Constructors and copies of class elements are checked. std::complex only
+/// computes.
 bool is_trusted_class(const clang::ASTContext& context, const clang::FunctionDecl& f) {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&f);
   const auto* made =
@@ -138,6 +160,7 @@ bool is_trusted_class(const clang::ASTContext& context, const clang::FunctionDec
     return false;
   if (!made->getTemplateArgs()[0].getAsType().isTrivialType(context)) return false;
   const auto name = made->getName();
+  if (name == "complex") return true;
   return (name == "vector" || name == "_Vector_base") &&
          (method->getIdentifier() == nullptr || (method->getName() != "at" && method->getName() != "_M_range_check"));
 }
@@ -364,10 +387,11 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
       return false;
     if (!is_plain_constant(v.getType())) return false;
     const clang::VarDecl* definition = v.getInitializingDeclaration();
-    // The initialiser of a template's static member may not have been instantiated.
+    // The initialiser of a template's static member may not have been instantiated. The library's integers are numbers.
     if (definition == nullptr || !definition->hasInit() || definition->getInit() == nullptr ||
         definition->getInit()->isValueDependent())
-      return v.isConstexpr();
+      return v.isConstexpr() || (v.isStaticDataMember() && v.getType()->isIntegralOrEnumerationType() &&
+                                 !is_users(context_, v.getLocation()));
     return definition->evaluateValue() != nullptr;
   }
 

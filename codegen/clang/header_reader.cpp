@@ -74,18 +74,24 @@ class ErrorCollector : public clang::DiagnosticConsumer {
   std::vector<HeaderProblem>& problems_;
 };
 
-/// The type in the header's translation unit; null for types that `extern` functions cannot take.
+/// The type in the header's translation unit; null for complex numbers.
 clang::QualType cpp_type(const clang::ASTContext& context, Scalar s) {
   const auto bits = static_cast<unsigned>(8 * ir::size_of(s));
   if (s == Scalar::kBool) return context.BoolTy;
-  if (ir::is_integer(s)) return context.getIntTypeForBitwidth(bits, 1);
+  if (ir::is_integer(s)) return context.getIntTypeForBitwidth(bits, ir::is_unsigned(s) ? 0U : 1U);
   if (s == Scalar::kF32) return context.FloatTy;
   if (s == Scalar::kF64) return context.DoubleTy;
   return {};
 }
 
+/// The type as users write it.
+std::string users_type(Scalar s) {
+  if (ir::is_complex(s)) return "std::complex<" + std::string(ir::cpp_type_of(ir::part_type(s))) + ">";
+  return std::string(ir::cpp_type_of(s));
+}
+
 std::string parameter_text(const ir::Foreign::Parameter& p) {
-  const std::string element(ir::cpp_type_of(p.type));
+  const std::string element = users_type(p.type);
   if (p.rank == 0) return p.is_output ? element + "&" : element;
   return std::string("tdsl::Tile<") + (p.is_output ? "" : "const ") + element + ", " + std::to_string(p.rank) + ">";
 }
@@ -95,8 +101,7 @@ std::string wanted_text(const ForeignDeclaration& d) {
   std::string parameters;
   for (const ir::Foreign::Parameter& p : d.parameters)
     parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
-  return std::string(d.is_kernel ? "void" : std::string(ir::cpp_type_of(d.result))) + " " + d.name + "(" + parameters +
-         ")";
+  return (d.is_kernel ? "void" : users_type(d.result)) + " " + d.name + "(" + parameters + ")";
 }
 
 /// Finds functions of that name in namespaces, which are not searched.
@@ -189,9 +194,9 @@ class HeaderReaderRun {
 
   /// Refuses macros that would change calls of the functions after the header.
   void refuse_macros() {
-    static const std::set<std::string> kWords = {"bool", "const",   "double",  "emitted",   "float",
-                                                 "fn",   "int32_t", "int64_t", "namespace", "return",
-                                                 "std",  "tdsl",    "Tile",    "void"};
+    static const std::set<std::string> kWords = {
+        "bool",    "const",    "double",   "emitted",  "float",     "fn",     "int8_t", "int16_t", "int32_t", "int64_t",
+        "uint8_t", "uint16_t", "uint32_t", "uint64_t", "namespace", "return", "std",    "tdsl",    "Tile",    "void"};
     for (const auto& [name, place] : names_.macros) {
       const bool function =
           std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });
@@ -278,32 +283,36 @@ class HeaderReaderRun {
   }
 
   [[nodiscard]] bool fits(const clang::FunctionDecl& f, const ForeignDeclaration& d) const {
-    const clang::QualType result = d.is_kernel ? clang::QualType(context_.VoidTy) : cpp_type(context_, d.result);
-    if (f.isVariadic() || f.getNumParams() != d.parameters.size() || !same(f.getReturnType(), result)) return false;
+    const bool returns = d.is_kernel ? f.getReturnType()->isVoidType() : same(f.getReturnType(), d.result);
+    if (f.isVariadic() || f.getNumParams() != d.parameters.size() || !returns) return false;
     for (unsigned k = 0; k < f.getNumParams(); ++k) {
       if (!fits(f.getParamDecl(k)->getType(), d.parameters[k])) return false;
     }
     return true;
   }
 
-  [[nodiscard]] bool same(clang::QualType a, clang::QualType b) const {
-    return !b.isNull() && context_.hasSameUnqualifiedType(a, b);
+  [[nodiscard]] bool same(clang::QualType type, Scalar s) const {
+    if (!ir::is_complex(s)) return context_.hasSameUnqualifiedType(type, cpp_type(context_, s));
+    const auto* record = type.getCanonicalType()->getAsCXXRecordDecl();
+    const auto* made = record == nullptr ? nullptr : llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+    return made != nullptr && made->isInStdNamespace() && made->getName() == "complex" &&
+           made->getTemplateArgs()[0].getKind() == clang::TemplateArgument::Type &&
+           context_.hasSameType(made->getTemplateArgs()[0].getAsType(), cpp_type(context_, ir::part_type(s)));
   }
 
   [[nodiscard]] bool fits(clang::QualType type, const ir::Foreign::Parameter& p) const {
-    const clang::QualType element = cpp_type(context_, p.type);
-    if (element.isNull()) return false;
     if (p.rank == 0 && p.is_output)
-      return type->isLValueReferenceType() && context_.hasSameType(type->getPointeeType(), element);
+      return type->isLValueReferenceType() && !type->getPointeeType().hasQualifiers() &&
+             same(type->getPointeeType(), p.type);
     // By value, or by an equivalent reference.
     if (type->isLValueReferenceType() && type->getPointeeType().isConstQualified() &&
         !type->getPointeeType().isVolatileQualified())
       type = type->getPointeeType();
-    if (p.rank == 0) return same(type, element);
+    if (p.rank == 0) return same(type, p.type);
     TileType tile;
     return !type->isReferenceType() && is_tile(type, tile) && tile.rank == static_cast<int>(p.rank) &&
            tile.element.isConstQualified() == !p.is_output && !tile.element.isVolatileQualified() &&
-           same(tile.element, element);
+           same(tile.element, p.type);
   }
 
   ForeignFunction read(const clang::FunctionDecl& f, const ForeignDeclaration& d) {

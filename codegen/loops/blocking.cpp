@@ -17,6 +17,7 @@ class Splitter {
 
   /// True if the expression is a function of x and y values, which are collected.
   bool split(const Expr& e) {
+    if (!ir::has_vectors(e->type)) return false;
     const std::set<int> labels = ir::labels_in(e);
     if (!varies(e, labels)) return true;
     if (!labels.contains(into_.column)) return keep(into_.x, e);
@@ -81,10 +82,16 @@ Known known_of(const Expr& e, const Blocking& blocks) {
 
 bool can_fail(const Expr& e) { return e && ir::may_fail(e); }
 
+/// The register-blocked loops of the runtime are of numbers in vectors.
+bool computes_complex(const Expr& e) {
+  return e && ir::any_node(e, [](const ir::ExprNode& n) { return ir::is_complex(n.type); });
+}
+
 }  // namespace
 
 std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, const IsOperand& is_operand) {
   if (!compute.monoid || can_fail(compute.bodies.front()) || can_fail(compute.guard)) return std::nullopt;
+  if (computes_complex(compute.bodies.front()) || computes_complex(compute.guard)) return std::nullopt;
   if (compute.monoid->kind == ir::Monoid::Kind::kUser) {
     bool vectors = !can_fail(compute.monoid->combine);
     ir::for_each_node(compute.monoid->combine,

@@ -160,7 +160,7 @@ bool FusedNestBuilder::product(const Member& m) {
   }
   const auto& c = m.compute;
   const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
-  if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr ||
+  if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_real(m.type) || times == nullptr ||
       times->op != ir::BinaryOp::kMul || outer_ != 0)
     return false;
   if (c.out.size() != 1 || c.reduce.size() != 1 || !(c.out[0].begin == Extent(0))) return false;

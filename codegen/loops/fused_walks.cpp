@@ -56,7 +56,7 @@ std::vector<ValueId> light_sums(const nest::Nest& nest, const nest::Body& body) 
     const nest::Variable& to = nest.variable(v);
     if (to.role != nest::Variable::Role::kLocal || to.type.rank() > 0 || std::ranges::find(inside, v) != inside.end())
       continue;
-    if (u->with.kind != ir::Monoid::Kind::kSum || !ir::is_float(to.type.scalar)) return {};
+    if (u->with.kind != ir::Monoid::Kind::kSum || !ir::is_real(to.type.scalar)) return {};
     if (std::ranges::find(sums, v) == sums.end()) sums.push_back(v);
   }
   return sums;

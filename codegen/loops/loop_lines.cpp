@@ -111,6 +111,7 @@ bool LoopNestBuilder::reduces_lines(const ir::Compute& c, std::size_t k) {
   if (kind != Monoid::Kind::kSum && kind != Monoid::Kind::kProd && kind != Monoid::Kind::kMin &&
       kind != Monoid::Kind::kMax)
     return false;
+  if (ir::is_complex(c.bodies[k]->type) || !ir::has_vectors(c.bodies[k]->type)) return false;
   bool free = true;
   bounds_.enter(c.reduce, labels_.size());
   ir::for_each_node(c.bodies[k], [&](const ir::ExprNode& e) {
@@ -146,7 +147,7 @@ void LoopNestBuilder::line_reduction(ValueId total) {
 
 bool LoopNestBuilder::is_line(const Expr& e, std::int32_t label) {
   const auto* r = std::get_if<ir::Read>(&e->op);
-  return r != nullptr && ir::is_float(e->type) && line_step(*r, label) == LineStep::kNext;
+  return r != nullptr && ir::is_real(e->type) && line_step(*r, label) == LineStep::kNext;
 }
 
 bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
@@ -211,7 +212,7 @@ std::optional<nest::AddProducts> LoopNestBuilder::added_products(const ir::Compu
   const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
   const auto* times = std::get_if<ir::Binary>(&body->op);
   if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul ||
-      !ir::is_float(body->type))
+      !ir::is_real(body->type))
     return std::nullopt;
   const auto steady = [&](const Expr& s) {
     const auto p = ir::polynomial_of(s);

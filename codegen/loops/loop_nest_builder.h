@@ -73,6 +73,7 @@ class LoopNestBuilder final : public ComputeNest {
   void branch(const ir::Node& n, const ir::If& i);
   void random(const ir::Node& n, const ir::Random& r);
   void check(const ir::Check& c);
+  void routine(const ir::Node& n, const ir::Routine& r);
 
   // --- Computes: loop_computes.cpp
   // A value. `held`: a bool local, false if there is no value because the guard holds nowhere; invalid: always a value.

@@ -52,7 +52,8 @@ void LoopNestBuilder::node(const ir::Node& n) {
     return add(nest::Require{value(a->condition), ir::failure_text(*a)});
   if (const auto* c = std::get_if<ir::Check>(&n.op)) return check(*c);
   if (const auto* r = std::get_if<ir::Random>(&n.op)) return random(n, *r);
-  TDSL_CHECK(false, "a serial loop holds work on scalars only");
+  if (const auto* r = std::get_if<ir::Routine>(&n.op)) return routine(n, *r);
+  TDSL_CHECK(false, "a serial loop holds work on scalars and small tensors only");
 }
 
 void LoopNestBuilder::declare(ValueId v) {
@@ -185,6 +186,23 @@ void LoopNestBuilder::random(const ir::Node& n, const ir::Random& r) {
 
 void LoopNestBuilder::check(const ir::Check& c) {
   add(nest::RequireSizes{c.relation, of_nest(c.left), of_nest(c.right), c.guard ? value(*c.guard) : Expr(), c.message});
+}
+
+void LoopNestBuilder::routine(const ir::Node& n, const ir::Routine& r) {
+  nest::SmallRoutine call{r.kind, {}, {}, r.solves};
+  for (const ValueId v : r.operands) call.operands.push_back(variable(v));
+  const ValueId first = n.results[0];
+  if (!is_tensor(first)) {
+    const bool own = !variables_.is_shared(first) && declared_.insert(variable(first)).second;
+    const ValueId to = own ? variable(first) : local(std::string(ir::name_of(r.kind)), program_.type(first).scalar);
+    add(nest::Var{to, {}});
+    call.results = {to};
+    add(std::move(call));
+    if (!own) assign_value(first, local_read(to));
+    return;
+  }
+  for (const ValueId v : n.results) call.results.push_back(variable(v));
+  add(std::move(call));
 }
 
 }  // namespace tdsl::codegen

@@ -101,7 +101,8 @@ std::optional<MaskedLine> masked_line(const ComputeKernel& kernel, int label, co
   using Mask = nest::LineReduction::Mask;
   const Kind kind = c.monoid->kind;
   const bool reduces = kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMin || kind == Kind::kMax;
-  if (!reduces || !(ir::is_float(kernel.type) || ir::is_integer(kernel.type))) return std::nullopt;
+  const bool in_lanes = ir::is_real(kernel.type) || kernel.type == ir::Scalar::kI32 || kernel.type == ir::Scalar::kI64;
+  if (!reduces || !in_lanes) return std::nullopt;
   if (c.by_search) return MaskedLine{std::get<ir::Cast>(c.bodies.front()->op).operand, {}, Mask::kFirst};
   const MaskCheck check(kernel, label);
   MaskedLine line = with_condition_of_value({guard, c.bodies.front()}, kernel);

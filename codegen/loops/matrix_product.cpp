@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 
 std::optional<MatrixProduct> matrix_product(const FusedKernel::Member& m) {
   const ir::Compute& c = m.compute;
-  const auto product = ir::is_float(m.type) && !m.walks() ? ir::contraction_of(c) : std::nullopt;
+  const auto product = ir::is_real(m.type) && !m.walks() ? ir::contraction_of(c) : std::nullopt;
   if (!product) return std::nullopt;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (c.reduce.size() != 1 || !from_zero) return std::nullopt;

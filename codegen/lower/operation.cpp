@@ -37,12 +37,23 @@ bool chooses_place(const ir::Select& s) {
   return r != nullptr && chooses_place(s.when_true, r->tensor) && chooses_place(s.when_false, r->tensor);
 }
 
+/// Operations on floats of which an operation on complex numbers consists; 1 for others.
+double floats_in(const ir::ExprNode& node) {
+  const auto* b = std::get_if<ir::Binary>(&node.op);
+  const auto* u = std::get_if<ir::Unary>(&node.op);
+  if (u != nullptr && ir::is_part(u->op)) return u->op == ir::UnaryOp::kArg ? 1 : 0;
+  if (!ir::is_complex(node.type) || b == nullptr) return 1;
+  using enum ir::BinaryOp;
+  return b->op == kAdd || b->op == kSub ? 2 : b->op == kComplex ? 0 : 6;
+}
+
 }  // namespace
 
 double flops_of(const Expr& e) {
   if (!e || std::holds_alternative<ir::Read>(e->op)) return 0;
   if (const auto* s = std::get_if<ir::Select>(&e->op); s != nullptr && chooses_place(*s)) return 0;
-  double flops = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Unary>(e->op) ? 1 : 0;
+  const bool operates = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Unary>(e->op);
+  double flops = operates ? floats_in(*e) : 0;
   if (const auto* a = std::get_if<ir::Apply>(&e->op)) flops = ir::operations_of(*a->procedure);
   for (const Expr& child : ir::children(*e)) flops += flops_of(child);
   return flops;
@@ -139,7 +150,10 @@ OperationStep ComputeLowering::operation() {
   TDSL_CHECK(iteration_ == nullptr || kernel->gathers.empty(), "a sparse iteration gathers nothing in panels");
   if (compute_.monoid && !once_) op->combine = combine_of(*compute_.monoid);
   kernel->once = assembled() && (once_ || !compute_.combine);
-  op->flops_per_point = contraction ? 2 : compute_.by_search ? 0 : flops + (combines ? 1 : 0);
+  const bool complex = ir::is_complex(compute_.bodies.front()->type);
+  op->flops_per_point = contraction          ? (complex ? 8 : 2)
+                        : compute_.by_search ? 0
+                                             : flops + (combines ? (complex ? 2 : 1) : 0);
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);

@@ -122,7 +122,10 @@ bool Premises::cannot_wrap(const AffineForm& form) const {
   const auto is_one = [](const Extent& e) { return e == Extent(1) || e == Extent(-1); };
   if (!std::ranges::all_of(form.terms, [&](const Term& t) { return is_one(t.coefficient); })) return false;
   return ir::is_small_sum(form.constant, [&](const Extent& product) {
-    const bool ends = std::ranges::any_of(labels_, [&](const ir::Label& l) { return l.end == product; });
+    const bool ends = std::ranges::any_of(labels_, [&](const ir::Label& l) {
+      const auto beyond = (l.end - product).constant();
+      return beyond && ir::is_small_number(*beyond);
+    });
     const auto value = product.as_value();
     const bool turns = value && turns_.contains(*value);
     return ends || turns;

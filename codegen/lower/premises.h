@@ -10,8 +10,8 @@
 namespace tdsl::codegen {
 
 /// Facts at the point where an expression is evaluated: index variables are in their ranges, and the enclosing
-/// conditions hold. Conditions count if they compare index variables with each other, with ends of their ranges or with
-/// small numbers, combined by `&&`, `||` and `!`: the arithmetic of others may wrap around.
+/// conditions hold. Conditions count if they compare index variables with each other, with places near the ends of
+/// their ranges or with small numbers, combined by `&&`, `||` and `!`: the arithmetic of others may wrap around.
 class Premises {
  public:
   Premises(ProgramBuilder& builder, const RecordedOp& op);

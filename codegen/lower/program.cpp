@@ -103,6 +103,12 @@ class Lowering {
           declarations().dimensions.emplace_back(n.results[0], d.name);
           builder_.add(n.range, DimensionStep{n.results[0], d.name});
         },
+        [&](const ir::Found& f) {
+          std::vector<std::string>& named = declarations().found;
+          if (!f.name.empty() && std::ranges::find(named, f.name) == named.end()) named.push_back(f.name);
+          const ValueId count = builder_.on_host(f.count, n.range);
+          builder_.add(n.range, FoundStep{n.results[0], count, builder_.rewritten(f.estimate, n.range), f.name});
+        },
         [&](const ir::Param& p) {
           declarations().params.push_back({p.name, builder_.type(n.results[0]).scalar, ir::default_text(p)});
           std::optional<ValueId> computed;

@@ -20,13 +20,15 @@ class RoutineLowering {
       : builder_(builder), node_(node), kind_(routine.kind) {
     step_.kind = routine.kind;
     step_.axis = routine.axis;
+    step_.solves = routine.solves;
+    step_.scale = routine.scale;
     for (const ValueId v : routine.operands) step_.operands.push_back({builder.resolve(v)});
     for (const ValueId v : node.results) step_.results.push_back({builder.resolve(v)});
   }
 
   void run() {
-    if (is_large()) warn_of_gathering();
-    if (kind_ == RoutineKind::kTopk)
+    if (is_large() && !is_batch()) warn_of_gathering();
+    if (kind_ == RoutineKind::kTopk || kind_ == RoutineKind::kIrfft)
       step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
     step_.sizes = sizes();
     step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
@@ -34,15 +36,26 @@ class RoutineLowering {
   }
 
  private:
+  /// Batches of matrices are shared out.
+  [[nodiscard]] bool is_batch() const {
+    return !ir::is_line(kind_) && builder_.type(step_.operands[0].tensor).rank() > 2;
+  }
+
   void warn_of_gathering() {
     switch (kind_) {
+      case RoutineKind::kSolve:
+        if (step_.solves != ir::Routine::SolveKind::kGeneral) warn("only the general form is distributed");
+        return;
       case RoutineKind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
       case RoutineKind::kSort:
       case RoutineKind::kArgsort:
+      case RoutineKind::kRfft:
+      case RoutineKind::kIrfft:
         if (builder_.type(step_.operands[0].tensor).rank() == 1) warn("a vector is one line");
         return;
       case RoutineKind::kSvd:
       case RoutineKind::kEigh:
+      case RoutineKind::kEig:
       case RoutineKind::kInv:
       case RoutineKind::kDet:
       case RoutineKind::kLstsq: return warn("it is not distributed");
@@ -51,7 +64,8 @@ class RoutineLowering {
       case RoutineKind::kCummax:
       case RoutineKind::kCummin:
       case RoutineKind::kTopk:
-      case RoutineKind::kSolve:
+      case RoutineKind::kFft:
+      case RoutineKind::kIfft:
       case RoutineKind::kCholesky:
       case RoutineKind::kLu:
       case RoutineKind::kForeign: return;

@@ -135,6 +135,7 @@ class LoopLowering {
       }
       return Extent(static_cast<std::int64_t>(each)) * points;
     }
+    if (const auto* r = std::get_if<ir::Routine>(&n.op)) return flops(*r, bounds);
     if (const auto* f = std::get_if<ir::For>(&n.op)) {
       const Extent often = bounds.iterations(*f).value_or(Extent(1));
       bounds.enter(*f);
@@ -151,6 +152,20 @@ class LoopLowering {
       return Extent(1) + (difference && *difference >= 0 ? a : b);
     }
     return {};
+  }
+
+  /// Operations of a factorisation of n x n elements, and of the solution for the columns behind it.
+  Extent flops(const ir::Routine& r, LoopBounds& bounds) const {
+    using Kind = ir::Routine::Kind;
+    const auto extent = [&](ValueId v, std::size_t d) {
+      const std::vector<Extent>& shape = program_.type(v).shape;
+      return d < shape.size() ? bounds.points({"", Extent(0), shape[d]}).value_or(Extent(1)) : Extent(1);
+    };
+    const Extent n = extent(r.operands[0], 0);
+    const Extent square = n * n;
+    if (r.kind == Kind::kEigh) return Extent(9) * square * n;
+    const Extent columns = r.kind == Kind::kSolve ? extent(r.operands[1], 1) : r.kind == Kind::kInv ? n : Extent(0);
+    return Extent::quotient(Extent(2) * square * n, r.kind == Kind::kCholesky ? 6 : 3) + Extent(2) * square * columns;
   }
 
   /// The part that does not depend on data.

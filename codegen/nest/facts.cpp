@@ -76,8 +76,9 @@ std::string obstacle(int index, const Statement& s) {
       [](const CheckLine&) { return kOfTask; }, [](const RowReduction&) { return kOfTask; },
       [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; },
       [](const Offer&) { return kOfTask; }, [](const Draw&) { return kOfTask; },
-      [](const RequireSizes&) { return kOfTask; }, [](const RowProducts&) { return kOfTask; },
-      [](const FillRows&) { return kOfTask; }, [](const Mirror&) { return kOfTask; });
+      [](const RequireSizes&) { return kOfTask; }, [](const SmallRoutine&) { return kOfTask; },
+      [](const RowProducts&) { return kOfTask; }, [](const FillRows&) { return kOfTask; },
+      [](const Mirror&) { return kOfTask; });
 }
 
 }  // namespace
@@ -164,6 +165,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       },
       [](const Locate&) {}, [&](const Offer& s) { f(s.value); },
       [&](const Draw& s) { std::ranges::for_each(s.iterations, f); }, [&](const RequireSizes& s) { some(s.guard); },
+      [](const SmallRoutine&) {},
       [&](const RowProducts& s) {
         for (const Place* place : {&s.to, &s.x, &s.y}) each_of(*place, f);
       },

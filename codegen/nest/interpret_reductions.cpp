@@ -3,6 +3,7 @@
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interpreter.h"
+#include "ir/eval/routine.h"
 #include "ir/graph/computes.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/message_id.h"
@@ -137,6 +138,17 @@ void NestInterpreter::sizes(const RequireSizes& r) {
   if (equal ? rt::same_size(left, right) : left <= right) return;
   ir::eval::stop(here(),
                  rt::with_id(rt::with_sizes(r.message, left, right), equal ? "shape-mismatch" : "out-of-bounds"));
+}
+
+void NestInterpreter::small_routine(const SmallRoutine& r) {
+  std::vector<const ir::Array*> operands;
+  for (const ValueId v : r.operands) operands.push_back(&array(v));
+  std::vector<std::shared_ptr<ir::Array>> results;
+  for (const ValueId v : r.results)
+    results.push_back(std::make_shared<ir::Array>(zeros(nest_.variable(v).type.scalar, shape(nest_.variable(v)))));
+  const ir::Routine routine{r.kind, r.operands, 0, nullptr, r.solves};
+  ir::eval::evaluate_factorisation({here(), {}, {}}, routine, operands, results);
+  for (std::size_t k = 0; k < results.size(); ++k) array(r.results[k]) = std::move(*results[k]);
 }
 
 void NestInterpreter::line(const LineReduction& l) {

@@ -42,6 +42,7 @@ void NestInterpreter::statement(const Statement& s) {
         Slot x = value(w.value);
         // Zeros of either sign are not stored.
         if (nest_.variable(w.to.variable).type.is_compressed() && x.real.value == 0) x.real.value = 0;
+        if (nest_.variable(w.to.variable).type.is_compressed() && x.real.imag == 0) x.real.imag = 0;
         store(w.to.variable, position(w.to), x);
       },
       [&](const Update& u) { update(u.to.variable, position(u.to), u.with, u.value); },
@@ -80,8 +81,9 @@ void NestInterpreter::statement(const Statement& s) {
         store(l.local, 0, {{}, {-1, 0}});
       },
       [&](const Offer& o) { offer(o, locates_largest(o.local)); }, [&](const Draw& d) { draw(d); },
-      [&](const RequireSizes& r) { sizes(r); }, [&](const RowProducts& p) { row_products(p); },
-      [&](const FillRows& f) { fill_rows(f); }, [&](const Mirror& m) { mirror(m); });
+      [&](const RequireSizes& r) { sizes(r); }, [&](const SmallRoutine& r) { small_routine(r); },
+      [&](const RowProducts& p) { row_products(p); }, [&](const FillRows& f) { fill_rows(f); },
+      [&](const Mirror& m) { mirror(m); });
 }
 
 void NestInterpreter::count(const Count& c) {
@@ -161,6 +163,7 @@ bool NestInterpreter::holds_something(const Fibre& fibre, int index) {
 bool NestInterpreter::is_stored(const ir::Array& a, int number, std::size_t at) const {
   const auto mark = stored_.find(number);
   if (mark != stored_.end() && mark->second[at]) return true;
+  if (ir::is_complex(a.type) && a.imaginary[at] != 0.0) return true;
   return ir::is_float(a.type) ? a.floats[at] != 0.0 : a.integers[at] != 0;
 }
 

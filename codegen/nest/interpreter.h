@@ -97,6 +97,7 @@ class NestInterpreter {
   [[nodiscard]] bool locates_largest(ValueId v) const;
   void draw(const Draw& d);
   void sizes(const RequireSizes& r);
+  void small_routine(const SmallRoutine& r);
   void line(const LineReduction& l);
   /// Row, column, and then the reduced indices.
   void blocked(const BlockedReduction& b, std::size_t depth);

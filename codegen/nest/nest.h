@@ -348,6 +348,15 @@ struct RequireSizes {
   Expr guard;  ///< may be null
   std::string message;
 };
+/// `routine solve [%3, %4] to [%5]`, `routine solve lower […] to […]`: a routine on small matrices
+/// (runtime/routines/small). Operands are read before the first result is written, so a result may be an operand. A
+/// result of rank 0 is a mutable local.
+struct SmallRoutine {
+  ir::Routine::Kind kind = ir::Routine::Kind::kSolve;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  ir::Routine::SolveKind solves = ir::Routine::SolveKind::kGeneral;  ///< what `solve` knows of its matrix
+};
 
 // --- Statements of nests of rows. A place with fewer subscripts than dimensions is a part of the tensor.
 
@@ -389,7 +398,7 @@ struct Fill {
 struct Statement {
   std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count,
                While, Require, Return, Copy, Keep, Resize, CheckLine, RowReduction, AddProducts, Locate, Offer, Draw,
-               RequireSizes, RowProducts, FillRows, Mirror>
+               RequireSizes, SmallRoutine, RowProducts, FillRows, Mirror>
       op;
   ir::SourceRange place{};  ///< location of failures in expressions without one
 };

@@ -45,6 +45,7 @@ class PartParser : protected ir::ExprParser {
   RowProducts row_products();
   Draw draw();
   RequireSizes sizes();
+  SmallRoutine small_routine();
 
   Nest nest_;
 };

@@ -33,6 +33,7 @@ std::optional<Statement> PartParser::of_task() {
   }
   if (cursor_.accept("draw")) return made(draw());
   if (cursor_.accept("sizes")) return made(sizes());
+  if (cursor_.accept("routine")) return made(small_routine());
   if (cursor_.accept("multiply")) return made(row_products());
   if (cursor_.accept("clear")) {
     FillRows f;
@@ -149,6 +150,19 @@ RequireSizes PartParser::sizes() {
   r.right = extent();
   if (cursor_.accept("where")) r.guard = expr();
   r.message = cursor_.string();
+  return r;
+}
+
+SmallRoutine PartParser::small_routine() {
+  SmallRoutine r;
+  r.kind = ir::named_kind(cursor_, ir::Routine::Kind::kLstsq, "routine");
+  using SolveKind = ir::Routine::SolveKind;
+  for (const SolveKind kind : {SolveKind::kLower, SolveKind::kUpper, SolveKind::kPositive}) {
+    if (cursor_.accept(name_of(kind))) r.solves = kind;
+  }
+  list("[", "]", [&] { r.operands.push_back(known_value()); });
+  cursor_.expect("to");
+  list("[", "]", [&] { r.results.push_back(known_value()); });
   return r;
 }
 

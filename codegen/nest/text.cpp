@@ -26,6 +26,11 @@ using ir::match;
 namespace {
 
 std::string value_text(ValueId v) { return fmt::format("%{}", v.id); }
+std::string values_text(const std::vector<ValueId>& values) {
+  std::string text;
+  for (const ValueId v : values) text += (text.empty() ? "" : ", ") + value_text(v);
+  return text;
+}
 std::string extent_text(const Extent& e) { return e.to_string(value_text); }
 
 std::string range_text(const ir::SourceRange& r) {
@@ -255,6 +260,11 @@ class TextPrinter {
           line("sizes {} {} {}{} {}", extent_text(r.left),
                r.relation == ir::Check::Relation::kEqual ? "equal" : "atmost", extent_text(r.right),
                r.guard ? " where " + text(r.guard) : "", ir::quoted(r.message));
+        },
+        [&](const SmallRoutine& r) {
+          line("routine {}{} [{}] to [{}]", ir::name_of(r.kind),
+               r.solves == ir::Routine::SolveKind::kGeneral ? "" : fmt::format(" {}", name_of(r.solves)),
+               values_text(r.operands), values_text(r.results));
         },
         [&](const RowProducts& p) {
           line("multiply {} {} by {} with {}{} block {} over {}", name_of(p.kind), text(p.to), text(p.x), text(p.y),

@@ -81,6 +81,7 @@ class NestVerifier {
     f();
     for (const auto& [k, over] : list) indices_.erase(k);
   }
+  void small_routine(const SmallRoutine& r);
   void row(const RowReduction& r);
   void products(const AddProducts& p);
   /// A tensor, or the part of it at the given subscripts, with at least `rest` further dimensions.

@@ -108,7 +108,7 @@ void NestVerifier::statement(const Statement& s) {
         extent_here(r.right);
         if (r.guard) expr(r.guard, Scalar::kBool);
       },
-      [&](const RowProducts& p) { row_products(p); },
+      [&](const SmallRoutine& r) { small_routine(r); }, [&](const RowProducts& p) { row_products(p); },
       [&](const FillRows& f) {
         block(f.block);
         if (!changes(f.to.variable)) return problem("%{} is filled, and is no tensor of rows", f.to.variable.id);
@@ -126,6 +126,28 @@ void NestVerifier::copy(ValueId from, ValueId to) {
   if (!is_tensor(from) || !changes(to) || type(from) != type(to) ||
       nest_.variable(from).type.rank() != nest_.variable(to).type.rank())
     problem("%{} cannot be copied to %{}", from.id, to.id);
+}
+
+void NestVerifier::small_routine(const SmallRoutine& r) {
+  using Kind = ir::Routine::Kind;
+  if (!ir::runs_in_tasks(r.kind)) return problem("a task computes no {}", ir::name_of(r.kind));
+  const std::size_t operands = r.kind == Kind::kSolve ? 2 : 1;
+  const std::size_t results = r.kind == Kind::kEigh ? 2 : 1;
+  if (r.operands.size() != operands || r.results.size() != results)
+    return problem("{} has {} operands and {} results", ir::name_of(r.kind), operands, results);
+  for (const ValueId v : r.operands) {
+    if (!is_tensor(v)) return problem("%{} is no operand of {}", v.id, ir::name_of(r.kind));
+    read(v);
+  }
+  const Scalar scalar = type(r.operands[0]);
+  if (nest_.variable(r.operands[0]).type.rank() != 2 || !ir::is_float(scalar) || !ir::is_real(scalar))
+    problem("%{} is no matrix", r.operands[0].id);
+  for (const ValueId v : r.results) {
+    const bool local = r.kind == Kind::kDet && changing_.contains(v) && defined_.contains(v);
+    if (!local && !changes(v)) return problem("%{} cannot be written", v.id);
+    if (type(v) != scalar) problem("%{} is {}, not {}", v.id, ir::name_of(type(v)), ir::name_of(scalar));
+    if (!local) sized(nest_.viewed(v));
+  }
 }
 
 void NestVerifier::row(const RowReduction& r) {
@@ -182,7 +204,7 @@ void NestVerifier::row_products(const RowProducts& p) {
   const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums || p.kind == Kind::kUpper;
   if (p.along.size() != (matrices ? 2U : 1U)) problem("a product of rows runs along {} indices", p.along.size());
   if (!changes(p.to.variable)) return problem("%{} cannot be written", p.to.variable.id);
-  if (!ir::is_float(type(p.to.variable))) problem("products of rows are of floats");
+  if (!ir::is_real(type(p.to.variable))) problem("products of rows are of floats");
   part(p.to, matrices ? 2 : 1, type(p.to.variable));
   part(p.x, 2, type(p.to.variable));
   part(p.y, matrices ? 2 : 1, type(p.to.variable));

@@ -54,7 +54,8 @@ class Describer {
   static std::string literal(const ir::Literal& value) {
     return match(
         value, [](bool b) { return std::string(b ? "true" : "false"); },
-        [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); });
+        [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); },
+        [](rt::Complex<double> z) { return fmt::format("{}", z.re); });
   }
   [[nodiscard]] std::string list(const std::vector<Expr>& items) const {
     std::string result;
@@ -83,6 +84,7 @@ OperatorText spelling(ir::BinaryOp op) {
     case kAtan2: return {"atan2", false, 0};
     case kHypot: return {"hypot", false, 0};
     case kCopysign: return {"copysign", false, 0};
+    case kComplex: return {"complex", false, 0};
     case kKeyedBits:
     case kKeyedUniform:
     case kKeyedNormal:
@@ -95,6 +97,11 @@ OperatorText spelling(ir::BinaryOp op) {
     case kGe: return {">=", true, 5};
     case kAnd: return {"&&", true, 2};
     case kOr: return {"||", true, 1};
+    case kBitAnd:
+    case kBitOr:
+    case kBitXor:
+    case kShiftLeft:
+    case kShiftRight: return {ir::name_of(op), false, 0};
     case kAbsentMul:
     case kMutualMul: return {"*", true, 7};
     case kAbsentDiv: return {"/", true, 7};

@@ -35,7 +35,11 @@ inline constexpr ir::Random::Kind kLast<ir::Random::Kind> = ir::Random::Kind::kS
 template <>
 inline constexpr ir::Routine::Kind kLast<ir::Routine::Kind> = ir::Routine::Kind::kForeign;
 template <>
-inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kF64;
+inline constexpr ir::Routine::SolveKind kLast<ir::Routine::SolveKind> = ir::Routine::SolveKind::kPositive;
+template <>
+inline constexpr ir::Routine::Scale kLast<ir::Routine::Scale> = ir::Routine::Scale::kWhole;
+template <>
+inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kU64;
 
 template <class E>
 [[nodiscard]] std::string_view name_of_enumerator(E e) {

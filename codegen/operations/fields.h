@@ -40,9 +40,9 @@ enum class Sizes : std::uint8_t { kNone, kShape, kShapeAndTile };
 
 /// Names of the kinds of steps in the text form, in the order of StepOp.
 inline constexpr std::array kStepNames = std::to_array<std::string_view>(
-    {"host", "dimension", "param", "input",   "random",  "operation", "routine", "chain",
-     "loop", "read",      "copy",  "gathers", "declare", "subscript", "for",     "while",
-     "if",   "choose",    "fence", "print",   "assert",  "check",     "output",  "release"});
+    {"host",   "dimension", "found", "param",   "input",   "random",    "operation", "routine", "chain",
+     "loop",   "read",      "copy",  "gathers", "declare", "subscript", "for",       "while",   "if",
+     "choose", "fence",     "print", "assert",  "check",   "output",    "release"});
 static_assert(kStepNames.size() == std::variant_size_v<StepOp>);
 
 /// A visitor that ignores everything but the elements of lists.
@@ -109,6 +109,12 @@ void visit_step(auto& v, Of<DimensionStep> auto& s) {
   v.target(s.target, Sizes::kNone);
   v.property("", s.name);
 }
+void visit_step(auto& v, Of<FoundStep> auto& s) {
+  v.target(s.target, Sizes::kNone);
+  v.use("count", s.count);
+  v.extent("estimate", s.estimate);
+  v.property("", s.name);
+}
 void visit_step(auto& v, Of<ParamStep> auto& s) {
   v.target(s.target, Sizes::kNone);
   v.property("", s.name);
@@ -151,7 +157,9 @@ void visit_step(auto& v, Of<RoutineStep> auto& s) {
       },
       s.operands);
   v.property("axis", s.axis);
+  v.property("solves", s.solves);
   v.extent("count", s.count);
+  v.property("scale", s.scale, ir::Routine::Scale::kNone);
   v.list("sizes", kMentions, s.sizes);
   v.property("site", s.site);
   v.property("known", s.known);
@@ -376,6 +384,7 @@ void visit_part(auto& v, Of<OperationProgram> auto& program) {
         to.property("", dimension.second);
       },
       program.declarations.dimensions);
+  v.list("found", kProperties, program.declarations.found);
   v.list(
       "params",
       [](auto& to, auto& param) {

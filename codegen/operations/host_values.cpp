@@ -50,7 +50,8 @@ class Classifier {
       for (const ValueId v : n.results) set_data(v);
     };
     match(
-        n.op, [](const ir::Dimension&) {}, [](const ir::Param&) {}, [&](const ir::Input& i) { data(i); },
+        n.op, [](const ir::Dimension&) {}, [](const ir::Found&) {}, [](const ir::Param&) {},
+        [&](const ir::Input& i) { data(i); },
         [&](const ir::Compute& c) {
           if (!is_scalar_arithmetic(c) || !reads_host_only(c)) data(c);
         },

@@ -17,12 +17,17 @@ namespace tdsl::codegen {
     case Kind::kSort: return Routine::kSort;
     case Kind::kArgsort: return Routine::kArgsort;
     case Kind::kTopk: return Routine::kTopk;
+    case Kind::kFft: return Routine::kFft;
+    case Kind::kIfft: return Routine::kIfft;
+    case Kind::kRfft: return Routine::kRfft;
+    case Kind::kIrfft: return Routine::kIrfft;
     case Kind::kSolve: return Routine::kSolve;
     case Kind::kCholesky: return Routine::kCholesky;
     case Kind::kLu: return Routine::kLu;
     case Kind::kQr: return Routine::kQr;
     case Kind::kSvd: return Routine::kSvd;
     case Kind::kEigh: return Routine::kEigh;
+    case Kind::kEig: return Routine::kEig;
     case Kind::kInv: return Routine::kInv;
     case Kind::kDet: return Routine::kDet;
     case Kind::kLstsq: return Routine::kLstsq;

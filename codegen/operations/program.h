@@ -166,6 +166,13 @@ struct DimensionStep {
   ValueId target;
   std::string name;
 };
+/// An extent found by data, once it is counted.
+struct FoundStep {
+  ValueId target;
+  ValueId count;
+  Extent estimate;   ///< where the count is unknown
+  std::string name;  ///< of a dimension; may be empty
+};
 struct ParamStep {
   ValueId target;
   std::string name;
@@ -210,7 +217,9 @@ struct RoutineStep {
   std::vector<Operand> operands;
   std::vector<Result> results;
   std::int64_t axis = 0;
-  Extent count;                                 ///< topk: how many
+  ir::Routine::SolveKind solves = ir::Routine::SolveKind::kGeneral;
+  Extent count;  ///< topk: how many; irfft: how many reals
+  ir::Routine::Scale scale = ir::Routine::Scale::kNone;
   std::vector<ValueId> sizes;                   ///< values that the operands' extents depend on, host or not
   int site = 0;                                 ///< the first of its own sites
   record::Known known = record::Known::kStart;  ///< of the sizes
@@ -334,9 +343,9 @@ struct ReleaseStep {
 };
 
 using StepOp =
-    std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep, ChainStep,
-                 LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep,
-                 IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
+    std::variant<HostStep, DimensionStep, FoundStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep,
+                 ChainStep, LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep,
+                 WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
 struct Step {
   SourceRange range;
   StepOp op;
@@ -359,6 +368,7 @@ struct Declarations {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<std::pair<ValueId, std::string>> dimensions;
+  std::vector<std::string> found;  ///< names of extents found by data
 };
 
 struct OperationProgram {

@@ -17,6 +17,7 @@ namespace {
 /// True if removing the step only removes the value it defines. Files are still checked without InputStep.
 bool removable(const Step& step) {
   if (const auto* h = std::get_if<HostStep>(&step.op)) return !ir::may_fail(h->value);
+  if (const auto* f = std::get_if<FoundStep>(&step.op)) return f->name.empty();
   if (const auto* o = std::get_if<OperationStep>(&step.op)) {
     if (o->fused || o->kernel->packed_from) return true;
     if (o->epilogue && !removable({step.range, *o->epilogue})) return false;

@@ -56,7 +56,7 @@ bool computes_both(const ir::Select& select, const OperationProgram& program, co
 
 bool computes_both(const ir::Select& select, const ReadShape& shape, const LabelCovers& covers) {
   const int calls = library_calls(select.when_true) + library_calls(select.when_false);
-  if (calls == 0 || calls > kMostCalls || !ir::is_float(select.when_true->type)) return false;
+  if (calls == 0 || calls > kMostCalls || !ir::is_real(select.when_true->type)) return false;
   return computes_anywhere(select.when_true, shape, covers) && computes_anywhere(select.when_false, shape, covers);
 }
 

@@ -170,6 +170,11 @@ class OperationVerifier {
 
   void check(const HostStep& s) { defines_host(s.target); }
   void check(const DimensionStep& s) { defines_host(s.target); }
+  void check(const FoundStep& s) {
+    defines_host(s.target);
+    host(s.count, "the count of a found extent");
+    on_host(s.estimate, "an estimate");
+  }
   void check(const ParamStep& s) { defines_host(s.target); }
   void check(const ControlReadStep& s) {
     defines_host(s.target);

@@ -14,7 +14,7 @@ namespace tdsl::codegen {
 namespace {
 
 /// Weight (KernelFunctions::weight) of a source file that is worth the compiler's start and the parsing of headers.
-constexpr double kUnitWeight = 15;
+constexpr double kUnitWeight = 6;
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -92,6 +92,7 @@ class InfoEmitter {
                string_literal(type_text(t)), t.line);
       std::string dimensions;
       for (const auto& n : d.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + string_literal(n.second);
+      for (const std::string& n : d.found) dimensions += (dimensions.empty() ? "" : ", ") + string_literal(n);
       if (!dimensions.empty()) w.line("info.dimensions({{{}}});", dimensions);
       if (program_.chooses) w.line("info.chooses();");
       for (const auto& [operation, inner] : inner_lines(program_)) {

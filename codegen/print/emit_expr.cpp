@@ -45,6 +45,7 @@ std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
 }
 
 std::string cpp_float(Scalar s, double value) {
+  if (ir::is_complex(s)) return fmt::format("{}({})", cpp_type(s), cpp_float(ir::part_type(s), value));
   const bool narrow = s == Scalar::kF32;
   const std::string_view type = cpp_type(s);
   if (std::isnan(value)) return fmt::format("std::numeric_limits<{}>::quiet_NaN()", type);
@@ -69,9 +70,10 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
         // The identities of minima; the smallest, those of maxima, has no literal.
         if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max())
           return std::string("std::numeric_limits<Index>::max()");
+        if (s == Scalar::kU64) return fmt::format("std::uint64_t{{{}U}}", static_cast<std::uint64_t>(i));
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
-      [&](double d) { return cpp_float(s, d); });
+      [&](double d) { return cpp_float(s, d); }, [&](rt::Complex<double> z) { return cpp_float(s, z.re); });
 }
 
 std::string next_text(const std::string& i, std::int64_t step) {
@@ -121,9 +123,15 @@ std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
   // In procedures, whose variables carry no absence.
   if (u.op == ir::UnaryOp::kSparse || u.op == ir::UnaryOp::kDense) return text(u.operand, kUnary);
   if (u.op == ir::UnaryOp::kNot) return "!" + text(u.operand, kUnary);
-  if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) return "-" + text(u.operand, kUnary + 1);
+  if (u.op == ir::UnaryOp::kNeg && ir::is_float(node.type)) {
+    const std::string operand = text(u.operand, kUnary + 1);
+    return operand.starts_with('-') ? "-(" + operand + ")" : "-" + operand;
+  }
   const std::string_view function = u.op == ir::UnaryOp::kNeg ? "negate" : ir::name_of(u.op);
-  const bool library = ir::is_library_function(u.op);
+  // Of complex functions, the vector library has exp, abs and arg.
+  const bool complex = ir::is_complex(u.operand->type);
+  const bool in_vectors = !complex || u.op == ir::UnaryOp::kExp || u.op == ir::UnaryOp::kArg;
+  const bool library = (ir::is_library_function(u.op) && in_vectors) || (complex && u.op == ir::UnaryOp::kAbs);
   calls_library_ = calls_library_ || library;
   return fmt::format("{}::{}({})", library && both_branches_ ? "math" : "scalar", function, text(u.operand));
 }
@@ -198,7 +206,11 @@ std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view 
 
 std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   if (ir::is_comparison(b.op) || ir::is_logical(b.op)) return infix(b, outer);
-  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || ir::is_boundary(b.op))
+  // An operand may be an int, as `&&` without branches is.
+  if (ir::is_bitwise(b.op) && node.type == Scalar::kBool)
+    return call(fmt::format("{}<bool>", ir::name_of(b.op)), b.left, b.right);
+  if (b.op == BinaryOp::kMin || b.op == BinaryOp::kMax || b.op == BinaryOp::kCopysign || b.op == BinaryOp::kComplex ||
+      ir::is_boundary(b.op) || ir::is_bitwise(b.op))
     return call(ir::name_of(b.op), b.left, b.right);
   if (ir::is_library_function(b.op)) {
     calls_library_ = true;
@@ -219,7 +231,8 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   // those of the product.
   if (element_ != nullptr && is_two(b.right)) return square(b.left, outer);
   std::string exponent = text(b.right);
-  if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
+  if (!ir::is_float(b.right->type) && ir::is_real(node.type))
+    exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
   return fmt::format("scalar::power({}, {})", text(b.left), exponent);
 }
 
@@ -241,6 +254,12 @@ std::string ExprEmitter::square(const Expr& e, int outer) {
   return parenthesised(fmt::format("{} * {}", text(e, kProduct), text(e, kProduct + 1)), outer > kProduct);
 }
 
+std::string ExprEmitter::quotient(const ir::ExprNode& node, const ir::Binary& b, int outer) {
+  if (node.type == Scalar::kI64 || node.type == Scalar::kI32) return infix(b, outer);
+  // Of shorter types it is an int.
+  return fmt::format("static_cast<{}>({})", cpp_type(node.type), infix(b, 0));
+}
+
 std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   switch (b.op) {
     case BinaryOp::kAdd:
@@ -249,10 +268,10 @@ std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Bina
       if (node.type == Scalar::kI64 && is_safe_ && is_safe_(node)) return infix(b, outer);
       return call(b.op == BinaryOp::kAdd ? "add" : b.op == BinaryOp::kSub ? "subtract" : "multiply", b.left, b.right);
     case BinaryOp::kDiv:
-      return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
+      return harmless_divisor(b.right) ? quotient(node, b, outer) : faulty_call(node, "divide", b.left, b.right);
     case BinaryOp::kAbsentDiv: return faulty_call(node, "absent_divide", b.left, b.right);
     case BinaryOp::kRem:
-      return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
+      return harmless_divisor(b.right) ? quotient(node, b, outer) : faulty_call(node, "remainder", b.left, b.right);
     case BinaryOp::kMod:
       return harmless_divisor(b.right) ? call("mod", b.left, b.right) : faulty_call(node, "mod", b.left, b.right);
     default:
@@ -274,6 +293,7 @@ std::string ExprEmitter::cast(const ir::ExprNode& node, const ir::Cast& c) {
 std::string ExprEmitter::subscript(const Expr& e, int outer) {
   if (const auto* c = std::get_if<ir::Constant>(&e->op)) {
     const std::int64_t value = std::get<std::int64_t>(c->value);
+    if (e->type == Scalar::kU64) return cpp_constant(e->type, c->value);
     const auto [sign, magnitude] = sign_and_magnitude(value);
     return parenthesised(sign + magnitude, !sign.empty() && outer > 0);
   }

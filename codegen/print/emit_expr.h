@@ -68,6 +68,8 @@ class ExprEmitter {
   [[nodiscard]] std::string binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   /// `(x - y) * (x - y)`
   [[nodiscard]] std::string square(const Expr& e, int outer);
+  /// The quotient or rest of a division by a constant.
+  [[nodiscard]] std::string quotient(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string cast(const ir::ExprNode& node, const ir::Cast& c);
   /// `rt::product_of(8, n, m)` for a product of integers in f64 in host arithmetic; nothing for others.

@@ -70,6 +70,22 @@ std::string parameter_type(const ir::Foreign::Parameter& p) {
   return fmt::format("::tdsl::Tile<{}{}, {}>", p.is_output ? "" : "const ", element, p.rank);
 }
 
+/// The operand `name` as the user's function takes it: complex numbers have the layout of std::complex.
+std::string users_operand(const ir::Foreign::Parameter& p, const std::string& name) {
+  if (!ir::is_complex(p.type)) return name;
+  const std::string number = fmt::format("std::complex<{}>", ir::cpp_type_of(ir::part_type(p.type)));
+  if (p.rank == 0 && p.is_output) return fmt::format("reinterpret_cast<{}&>({})", number, name);
+  if (p.rank == 0) return fmt::format("{0}({1}.re, {1}.im)", number, name);
+  const std::string element = (p.is_output ? "" : "const ") + number;
+  const auto each = [&](const char* what) {
+    std::string list;
+    for (std::size_t d = 0; d < p.rank; ++d) list += fmt::format("{}{}.{}({})", d == 0 ? "" : ", ", name, what, d);
+    return list;
+  };
+  return fmt::format("::tdsl::Tile<{0}, {1}>(reinterpret_cast<{0}*>({2}.data()), {{{3}}}, {{{4}}})", element, p.rank,
+                     name, each("extent"), each("stride"));
+}
+
 }  // namespace
 
 EmittedLoop emit_foreign(const LoopRequest& request, const std::string& call) {
@@ -85,11 +101,16 @@ ForeignCall foreign_call(const ir::Foreign& function, const std::string& name) {
     const std::string type = parameter_type(function.parameters[k]);
     types += fmt::format("{}{}", between, type);
     parameters += fmt::format("{}{} tdsl_{}", between, type, k + 1);
-    arguments += fmt::format("{}tdsl_{}", between, k + 1);
+    arguments += fmt::format("{}{}", between, users_operand(function.parameters[k], fmt::format("tdsl_{}", k + 1)));
   }
   const std::string result(function.is_kernel ? "void" : ir::cpp_type_of(function.result));
+  const std::string call = fmt::format("::{}({})", function.name, arguments);
+  const std::string body =
+      !function.is_kernel && ir::is_complex(function.result)
+          ? fmt::format("const auto tdsl_z = {};\n  return {{tdsl_z.real(), tdsl_z.imag()}};", call)
+          : fmt::format("return {};", call);
   return {fmt::format("{} {}({});\n", result, name, types),
-          fmt::format("{} {}({}) {{\n  return ::{}({});\n}}\n", result, name, parameters, function.name, arguments)};
+          fmt::format("{} {}({}) {{\n  {}\n}}\n", result, name, parameters, body)};
 }
 
 }  // namespace tdsl::codegen

@@ -188,7 +188,15 @@ class ProgramEmitter {
 
   void step(const Step& s) {
     match(
-        s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {}, [&](const ParamStep& p) { param(p); },
+        s.op, [&](const HostStep& h) { host(h); }, [](const DimensionStep&) {},
+        [&](const FoundStep& f) {
+          const std::string count = name(f.count);
+          body_.line("const {} {} = {};", type(f.target), name(f.target),
+                     f.name.empty()
+                         ? count
+                         : fmt::format("session.found({}, {}, {})", line_of(s), string_literal(f.name), count));
+        },
+        [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
           const ir::Type& stored = program_.type(i.target);
           const std::string_view method = stored.is_coded()        ? "coded_input"
@@ -399,6 +407,14 @@ class ProgramEmitter {
     end_mark(s.range);
   }
 
+  static std::string_view scale_text(ir::Routine::Scale scale) {
+    switch (scale) {
+      case ir::Routine::Scale::kNone: return "rt::routines::FourierScale::kNone";
+      case ir::Routine::Scale::kRoot: return "rt::routines::FourierScale::kRoot";
+      default: return "rt::routines::FourierScale::kWhole";
+    }
+  }
+
   /// `rt::routines::solve(session, {x, "x"}, A, std::move(b), {7, 12});`
   void routine(const Step& s, const RoutineStep& r) {
     std::string arguments;
@@ -410,7 +426,10 @@ class ProgramEmitter {
     }
     for (const RoutineStep::Operand& o : r.operands) arguments += ", " + moved_if(o.ends, o.tensor);
     if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
-    if (r.kind == ir::Routine::Kind::kTopk) arguments += ", " + expr_.text(r.count);
+    if (ir::is_fourier(r.kind)) arguments += fmt::format(", {}", scale_text(r.scale));
+    if (r.kind == ir::Routine::Kind::kTopk || r.kind == ir::Routine::Kind::kIrfft)
+      arguments += ", " + expr_.text(r.count);
+    if (r.solves != ir::Routine::SolveKind::kGeneral) arguments += ", " + solve_kind_text(r.solves);
     std::string site = fmt::format("{}, {}", r.site, line_of(s));
     if (r.branch != 0) site += fmt::format(", {}, {}", known_text(r.known), r.branch);
     mark(s.range);

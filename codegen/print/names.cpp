@@ -109,6 +109,12 @@ std::string NameTable::claim(std::string_view wanted) {
   return unique;
 }
 
+std::string solve_kind_text(rt::routines::SolveKind kind) {
+  std::string word(name_of(kind));
+  word[0] = static_cast<char>(word[0] - 'a' + 'A');
+  return "rt::routines::SolveKind::k" + word;
+}
+
 std::string place_text(const ir::SourceRange& place) {
   return place.file == 0 ? fmt::format("{}", place.line) : fmt::format("rt::in_file({}, {})", place.file, place.line);
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ir/graph/source.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 
 namespace tdsl::codegen {
 
@@ -34,6 +35,9 @@ class NameTable {
 /// `// text`, on one line whatever the text is: control characters become blanks, and no backslash (or `??/`, its
 /// trigraph) is last, because that would make the next line of code a part of the comment.
 [[nodiscard]] std::string line_comment(std::string_view text);
+
+/// `rt::routines::SolveKind::kLower`
+[[nodiscard]] std::string solve_kind_text(rt::routines::SolveKind kind);
 
 /// A place of the program as an argument of the runtime: the line; of an imported file, with the file's number.
 [[nodiscard]] std::string place_text(const ir::SourceRange& place);

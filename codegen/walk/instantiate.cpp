@@ -25,6 +25,7 @@ void normalize(const RecordedOp& symbolic, plan::Op& op) {
     for (plan::DimAccess& dim : access.dims) {
       if (dim.whole) dim.offset = {0, 0};
     }
+    plan::drop_idle_labels(access);
   }
 }
 

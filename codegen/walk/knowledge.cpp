@@ -35,13 +35,13 @@ bool records(const OperationProgram& program, const Steps& steps) {
 bool records(const OperationProgram& program, const Step& s) {
   return match(
       s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; },
-      [](const ParamStep&) { return false; }, [](const InputStep&) { return true; },
-      [](const RandomStep&) { return true; }, [](const OperationStep&) { return true; },
-      [](const ChainStep&) { return true; }, [](const RoutineStep&) { return true; },
-      [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; },
-      [](const CopyStep&) { return false; }, [](const GathersStep&) { return false; },
-      [](const DeclareStep&) { return false; }, [](const SubscriptStep&) { return false; },
-      [&](const ForStep& f) { return records(program, f.body); },
+      [](const FoundStep&) { return false; }, [](const ParamStep&) { return false; },
+      [](const InputStep&) { return true; }, [](const RandomStep&) { return true; },
+      [](const OperationStep&) { return true; }, [](const ChainStep&) { return true; },
+      [](const RoutineStep&) { return true; }, [](const LoopStep&) { return true; },
+      [](const ControlReadStep&) { return true; }, [](const CopyStep&) { return false; },
+      [](const GathersStep&) { return false; }, [](const DeclareStep&) { return false; },
+      [](const SubscriptStep&) { return false; }, [&](const ForStep& f) { return records(program, f.body); },
       [&](const WhileStep& w) { return records(program, w.condition) || records(program, w.body); },
       [&](const IfStep& i) { return records(program, i.then_steps) || records(program, i.else_steps); },
       [&](const ChooseStep& c) {
@@ -101,6 +101,7 @@ class Knowledge {
     if (marking_ && extents_level(s) >= kLost) late_.insert(&s);
     match(
         s.op, [&](HostStep& h) { level(h.target) = level(h.value); }, [&](DimensionStep& d) { level(d.target) = 0; },
+        [&](FoundStep& f) { level(f.target) = level(f.count); },
         [&](ParamStep& p) { level(p.target) = p.computed_default ? level(*p.computed_default) : 0; }, [](InputStep&) {},
         [](RandomStep&) {}, [](OperationStep&) {}, [&](RoutineStep& r) { routine(r); }, [](ChainStep&) {},
         [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },

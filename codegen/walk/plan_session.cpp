@@ -38,6 +38,15 @@ std::int64_t PlanSession::dimension(const std::string& name) const {
   return found->second;
 }
 
+std::int64_t PlanSession::found(const std::string& name, std::int64_t estimate) const {
+  const auto given = request_.dimensions.find(name);
+  const bool is_given = given != request_.dimensions.end();
+  const std::int64_t assumed = is_given ? given->second : estimate;
+  note(fmt::format("{} is found by data: {} is assumed{}", name.empty() ? "an extent" : "the extent " + name, assumed,
+                   is_given || name.empty() ? "" : ", and --set " + name + "=K assumes another"));
+  return assumed;
+}
+
 std::optional<ir::Literal> PlanSession::param(const std::string& name) const {
   const auto found = request_.params.find(name);
   return found == request_.params.end() ? std::nullopt : std::optional(found->second);

@@ -29,6 +29,8 @@ class PlanSession final : public record::Session {
   void note(const std::string& text) const { note_(place_, text); }
 
   [[nodiscard]] std::int64_t dimension(const std::string& name) const;
+  /// The extent that a plan assumes for one that data determine: the request's, or the estimate.
+  [[nodiscard]] std::int64_t found(const std::string& name, std::int64_t estimate) const;
   /// nullopt if the request does not contain it.
   [[nodiscard]] std::optional<ir::Literal> param(const std::string& name) const;
 

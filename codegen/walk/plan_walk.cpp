@@ -48,7 +48,7 @@ class Walk::Body {
     match(
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { host_.set(d.target, session_->dimension(d.name)); },
-        [&](const ParamStep& p) { param(p); },
+        [&](const FoundStep& f) { found(f); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) { tensors_[i.target] = session_->input(source(i.name, i.target, i.site)); },
         [&](const RandomStep& r) { random(r); }, [&](const OperationStep& o) { operation(o); },
         [&](const ChainStep& c) { chain(c); }, [&](const RoutineStep& r) { routine(r); },
@@ -119,6 +119,11 @@ class Walk::Body {
     host_.set(p.target, *p.default_value);
   }
 
+  void found(const FoundStep& f) {
+    const auto counted = host_.get(f.count);
+    host_.set(f.target, counted ? *counted : ir::Literal(session_->found(f.name, number(f.estimate))));
+  }
+
   void random(const RandomStep& r) {
     const PlanSession::Source drawn = source(name_of(program_, r.target), r.target, r.site);
     const auto density = drawn.compressed ? host_.get(r.random.iterations.back()) : std::nullopt;
@@ -154,8 +159,14 @@ class Walk::Body {
   }
 
   void routine(const RoutineStep& r) {
-    rt::routines::Call call{library_routine(r.kind), {}, {}, {r.site, session_->line(), r.known, r.branch}, r.axis,
-                            number(r.count)};
+    rt::routines::Call call{library_routine(r.kind),
+                            {},
+                            {},
+                            {r.site, session_->line(), r.known, r.branch},
+                            r.axis,
+                            number(r.count),
+                            r.solves,
+                            static_cast<rt::routines::FourierScale>(r.scale)};
     for (const RoutineStep::Operand& o : r.operands) {
       call.operands.push_back(tensor(o.tensor));
       if (o.ends) tensors_.erase(o.tensor);

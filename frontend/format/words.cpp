@@ -23,7 +23,12 @@ int operator_penalty(int kind) {
     case Kind::TOK_LESS:
     case Kind::TOK_LESS_EQUAL:
     case Kind::TOK_GREATER:
-    case Kind::TOK_GREATER_EQUAL: return 3;
+    case Kind::TOK_GREATER_EQUAL:
+    case Kind::TOK_BIT_OR:
+    case Kind::TOK_BIT_XOR:
+    case Kind::TOK_BIT_AND: return 3;
+    case Kind::TOK_SHIFT_LEFT:
+    case Kind::TOK_SHIFT_RIGHT:
     case Kind::TOK_PLUS:
     case Kind::TOK_MINUS: return 4;
     case Kind::TOK_STAR:
@@ -103,7 +108,8 @@ class Walk {
         w.tight_after = names_argument(i);
         break;
       case Kind::TOK_NOT:
-      case Kind::TOK_MINUS: w.unary = w.tight_after = k == Kind::TOK_NOT || !value_before(i); break;
+      case Kind::TOK_BIT_NOT:
+      case Kind::TOK_MINUS: w.unary = w.tight_after = k != Kind::TOK_MINUS || !value_before(i); break;
       default: break;
     }
     w.break_penalty = penalty(i);

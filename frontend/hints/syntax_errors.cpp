@@ -18,8 +18,10 @@ bool contains(const std::vector<std::string>& list, std::string_view item) {
 }
 
 bool is_assignment(const Token& token) {
-  return token.kind == Kind::TOK_ASSIGN || token.kind == Kind::TOK_ADD_ASSIGN || token.kind == Kind::TOK_SUB_ASSIGN ||
-         token.kind == Kind::TOK_MUL_ASSIGN || token.kind == Kind::TOK_DIV_ASSIGN;
+  static constexpr std::array kAssignments = {
+      Kind::TOK_ASSIGN,     Kind::TOK_ADD_ASSIGN,     Kind::TOK_SUB_ASSIGN,    Kind::TOK_MUL_ASSIGN,
+      Kind::TOK_DIV_ASSIGN, Kind::TOK_BIT_AND_ASSIGN, Kind::TOK_BIT_OR_ASSIGN, Kind::TOK_BIT_XOR_ASSIGN};
+  return std::ranges::find(kAssignments, token.kind) != kAssignments.end();
 }
 
 std::string describe(const Token& token) {

@@ -136,8 +136,8 @@ std::string doubled(const Place& p, int kind, const std::string& sign) {
 std::string assignment_slip(const Place& p) {
   if (const std::string message = doubled(p, Kind::TOK_PLUS, "+"); !message.empty()) return message;
   if (const std::string message = doubled(p, Kind::TOK_MINUS, "-"); !message.empty()) return message;
-  if ((p.is(Kind::TOK_POWER) || p.is(Kind::TOK_PERCENT)) && p.after().kind == Kind::TOK_ASSIGN &&
-      p.before().kind == Kind::TOK_NAME) {
+  if ((p.is(Kind::TOK_POWER) || p.is(Kind::TOK_PERCENT) || p.is(Kind::TOK_SHIFT_LEFT) || p.is(Kind::TOK_SHIFT_RIGHT)) &&
+      p.after().kind == Kind::TOK_ASSIGN && p.before().kind == Kind::TOK_NAME) {
     const std::string& name = p.before().text;
     return "there is no " + quoted(p.found().text + "=") + "; write " +
            quoted(name + " = " + name + " " + p.found().text + " …");
@@ -156,6 +156,7 @@ std::string operator_slip(const Place& p) {
   if (p.is(Kind::TOK_ASSIGN) && p.could_be("==")) return "unexpected `=`; did you mean `==`?";
   if (p.is(Kind::TOK_EQUAL) && p.could_be("=")) return "unexpected `==`; did you mean `=`?";
   if (p.is(Kind::TOK_PLUS) && p.wants_expression()) return "there is no unary `+`";
+  if (p.is(Kind::TOK_BIT_OR) && p.wants_expression()) return "unexpected `|`; the absolute value is abs(x)";
   if (p.is(Kind::TOK_DOT) && (p.after().kind == Kind::TOK_STAR || p.after().kind == Kind::TOK_SLASH))
     return "unexpected `.`; " + quoted(p.after().text) +
            " works element by element, and products of matrices are A @ B";
@@ -185,9 +186,10 @@ std::string string_slip(const Place& p) {
 
 /// Dimensions of types, which have their own expression grammar.
 std::string dimension_slip(const Place& p) {
-  static constexpr std::array kBeyond = {Kind::TOK_LEFT_PAREN, Kind::TOK_POWER,        Kind::TOK_AT,
-                                         Kind::TOK_DOT,        Kind::TOK_LEFT_BRACKET, Kind::TOK_LESS,
-                                         Kind::TOK_LESS_EQUAL, Kind::TOK_GREATER,      Kind::TOK_GREATER_EQUAL};
+  static constexpr std::array kBeyond = {
+      Kind::TOK_LEFT_PAREN,  Kind::TOK_POWER,      Kind::TOK_AT,      Kind::TOK_DOT,           Kind::TOK_LEFT_BRACKET,
+      Kind::TOK_LESS,        Kind::TOK_LESS_EQUAL, Kind::TOK_GREATER, Kind::TOK_GREATER_EQUAL, Kind::TOK_SHIFT_LEFT,
+      Kind::TOK_SHIFT_RIGHT, Kind::TOK_BIT_AND,    Kind::TOK_BIT_OR,  Kind::TOK_BIT_XOR};
   static const std::string rule =
       "a dimension is built from integers, dimension names, params and integer scalars with + - * / % ( )";
   const bool within = p.could_be("%") && !p.could_be("@");

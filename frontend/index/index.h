@@ -96,10 +96,13 @@ struct Index {
   void add_types(const std::vector<DeclaredName>& names);
 };
 
+class ParsedFiles;
+
 struct IndexOptions {
   std::string library_directory;  ///< as in CompileOptions
   /// Texts that stand in place of files, such as unsaved ones.
   std::function<std::optional<std::string>(const std::string& path)> read = {};
+  ParsedFiles* parsed = nullptr;  ///< as in CompileOptions
 };
 
 /// The index of a file and its imports. Imported files that `sources` does not have are added to it.

@@ -5,7 +5,6 @@
 
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/state/modules.h"
-#include "frontend/syntax/parse.h"
 
 namespace tdsl::frontend {
 
@@ -52,7 +51,7 @@ Index IndexBuilder::build(std::uint32_t file) {
   {
     const InScope program(*this, {file, 1, 1, kToTheEnd, 0});
     declare_callables(*main);
-    module(*main);
+    module(*main, true);
     for (std::size_t k = 0; k < bodies_.size(); ++k) body(*bodies_[k]);
   }
   std::ranges::stable_sort(index_.uses, {},
@@ -64,12 +63,10 @@ Index IndexBuilder::build(std::uint32_t file) {
 }
 
 const ast::Module* IndexBuilder::parse(std::uint32_t file, bool is_main) {
-  DiagnosticSink ignored;
-  ParsedFile parsed = parse_partly(sources_, file, ignored);
-  if (is_main) index_.complete = parsed.complete;
-  tokens_[file] = tokenize(sources_, file, ignored);
-  modules_.push_back(std::move(parsed.module));
-  return &modules_.back();
+  const std::shared_ptr<const ParsedText>& parsed = files_[file] =
+      (options_.parsed != nullptr ? *options_.parsed : own_).of(sources_, file);
+  if (is_main) index_.complete = parsed->complete;
+  return &parsed->module;
 }
 
 const ast::Module* IndexBuilder::import(const ast::Import& import, std::uint32_t importer) {
@@ -87,7 +84,7 @@ const ast::Module* IndexBuilder::import(const ast::Import& import, std::uint32_t
   }
   index_.imports.push_back({import.path_range, *file});
   if (!import.is_file) library_.insert(*file);
-  if (!paths_.insert(*path).second || modules_.size() >= ast::kMaxBlocks) return nullptr;
+  if (!paths_.insert(*path).second || files_.size() >= ast::kMaxBlocks) return nullptr;
   return parse(*file, false);
 }
 
@@ -193,11 +190,11 @@ std::string IndexBuilder::signature_of(const SourceRange& from, const SourceRang
 }
 
 std::string IndexBuilder::doc_of(const SourceRange& whole) const {
-  const auto found = tokens_.find(whole.file);
-  if (found == tokens_.end()) return {};
+  const auto found = files_.find(whole.file);
+  if (found == files_.end()) return {};
   std::string above, behind;
   std::uint32_t next = whole.line;
-  const auto& comments = found->second.comments;
+  const auto& comments = found->second->tokens.comments;
   auto comment = std::ranges::upper_bound(comments, whole.end_line, {}, [](const auto& c) { return c.range.line; });
   while (comment != comments.begin()) {
     --comment;
@@ -243,9 +240,9 @@ std::int32_t IndexBuilder::callable(const std::string& name, std::uint32_t file)
 }
 
 SourceRange IndexBuilder::word_in(const SourceRange& range, const std::string& word) const {
-  const auto file = tokens_.find(range.file);
-  if (file == tokens_.end()) return range;
-  const auto& tokens = file->second.tokens;
+  const auto file = files_.find(range.file);
+  if (file == files_.end()) return range;
+  const auto& tokens = file->second->tokens.tokens;
   auto token = std::lower_bound(tokens.begin(), tokens.end(), range, begins_before);
   for (; token != tokens.end() && covers(range, token->range.line, token->range.column); ++token) {
     if (token->text == word) return token->range;

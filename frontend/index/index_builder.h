@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,7 +12,7 @@
 
 #include "frontend/index/index.h"
 #include "frontend/syntax/ast.h"
-#include "frontend/syntax/token.h"
+#include "frontend/syntax/parsed_files.h"
 
 namespace tdsl::frontend {
 
@@ -61,7 +61,7 @@ class IndexBuilder {
   void other(const std::string& name, const SourceRange& range, bool called);
 
   // index_statements.cpp
-  void module(const ast::Module& module);
+  void module(const ast::Module& module, bool is_main);
   void statement(const ast::Stmt& s);
   void block(const ast::Block& b);
   void input(const ast::Input& i, const SourceRange& range);
@@ -102,11 +102,11 @@ class IndexBuilder {
   SourceManager& sources_;
   const IndexOptions& options_;
   Index index_;
-  std::deque<ast::Module> modules_;
+  ParsedFiles own_;  ///< used if the options have none
+  std::map<std::uint32_t, std::shared_ptr<const ParsedText>> files_;
   std::map<const ast::Import*, const ast::Module*> imported_;
   std::set<std::string> paths_;
   std::set<std::uint32_t> library_;
-  std::map<std::uint32_t, TokenizedFile> tokens_;
   std::map<std::string, std::int32_t> callables_;
   std::map<std::string, std::int32_t> storages_;
   std::map<SourceRange, std::int32_t, bool (*)(const SourceRange&, const SourceRange&)> at_{

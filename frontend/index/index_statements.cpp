@@ -32,8 +32,7 @@ bool has_body(const ast::Stmt& s) {
 
 }  // namespace
 
-void IndexBuilder::module(const ast::Module& module) {
-  const bool is_main = &module == &modules_.front();
+void IndexBuilder::module(const ast::Module& module, bool is_main) {
   for (const ast::StmtPtr& s : module.statements) {
     if (has_body(*s)) {
       bodies_.push_back(s.get());
@@ -48,7 +47,7 @@ void IndexBuilder::statement(const ast::Stmt& s) {
       s.node,
       [&](const ast::Import& i) {
         const auto found = imported_.find(&i);
-        if (found != imported_.end() && found->second != nullptr) module(*found->second);
+        if (found != imported_.end() && found->second != nullptr) module(*found->second, false);
       },
       [&](const ast::Param& p) {
         type(p.type, false);
@@ -128,8 +127,11 @@ void IndexBuilder::let(const ast::Let& l, const SourceRange& range) {
 
 void IndexBuilder::tuple_let(const ast::TupleLet& l, const SourceRange& range) {
   expression(l.definition.value);
-  for (const ast::Identifier& target : l.names)
-    declare(target, l.is_mutable ? IndexKind::kVar : IndexKind::kLet, range);
+  for (std::size_t k = 0; k < l.names.size(); ++k) {
+    type(l.types[k], true);
+    const std::int32_t id = declare(l.names[k], l.is_mutable ? IndexKind::kVar : IndexKind::kLet, range);
+    index_.declarations[static_cast<std::size_t>(id)].written_type = l.types[k].has_value();
+  }
 }
 
 void IndexBuilder::assign(const ast::Assign& a, const SourceRange& range) {
@@ -142,7 +144,7 @@ void IndexBuilder::assign(const ast::Assign& a, const SourceRange& range) {
 /// The type, the subscripts on the left, the suffixes and the value; not the name.
 void IndexBuilder::defined(const ast::Target& target, const ast::Annotations& notes, const ast::Definition& d,
                            const SourceRange& range, bool assigns) {
-  type(notes.type, false);
+  type(notes.type, true);
   storage_use(notes.storage);
   assign_op(d.op);
   const InScope scope(*this, range, false, true);

@@ -12,6 +12,18 @@ namespace tdsl::frontend {
 
 namespace {
 
+/// The operator as programs write it.
+std::string_view spelling(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kLt: return "<";
+    case BinaryOp::kLe: return "<=";
+    case BinaryOp::kGt: return ">";
+    case BinaryOp::kGe: return ">=";
+    case BinaryOp::kRem: return "%";
+    default: return ir::name_of(op);
+  }
+}
+
 /// True if the function converts integers to float.
 bool needs_float(UnaryOp op) {
   static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,   UnaryOp::kAbs,  UnaryOp::kFloor, UnaryOp::kCeil,
@@ -111,12 +123,21 @@ Tensor Algebra::elementwise(const std::vector<Tensor>& args, Weak weak, const So
 }
 
 Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
-  Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  if (ir::is_bitwise(op)) {
+    for (const Tensor* t : {&a, &b}) require_bits(op, *t, range);
+  }
+  Common common = values_.common_type(a, b, range);
+  if (ir::is_bitwise(op) && ir::is_float(common.type)) {
+    // `zeros(n) | ones(n)`, with no operand that has a type.
+    common = {Scalar::kI64, Weak::kNo};
+  }
+  if (!ir::result_type(op, common.type, common.type))
+    require_ordered(reports_, "`" + std::string(spelling(op)) + "`", common.type, range);
   values_.require_fits(a, common.type, a.range);
   values_.require_fits(b, common.type, b.range);
   if (ir::is_comparison(op)) {
     common.weak = Weak::kNo;
-  } else if (common.type == Scalar::kBool) {
+  } else if (common.type == Scalar::kBool && !ir::result_type(op, Scalar::kBool, Scalar::kBool)) {
     common.type = Scalar::kI64;
   }
   const bool adds = op == BinaryOp::kAdd || op == BinaryOp::kSub;
@@ -175,13 +196,18 @@ Tensor Algebra::power(const Tensor& a, const Tensor& b, const SourceRange& range
 }
 
 Tensor Algebra::choice(const Tensor& c, const Tensor& a, const Tensor& b, const SourceRange& range) {
-  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  const Common common = values_.common_type(a, b, range);
+  for (const Tensor* t : {&a, &b}) values_.require_fits(*t, common.type, t->range);
   return elementwise({c, a, b}, common.weak, range, [&](const std::vector<Expr>& e) {
     return ir::select(e[0], converted(e[1], common.type), converted(e[2], common.type), range);
   });
 }
 
 Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& range) {
+  if (ir::is_part(op) && !ir::is_complex(t.scalar())) return real_part(op, t, range);
+  if (op == UnaryOp::kBitNot || op == UnaryOp::kPopcount) return of_bits(op, t, range);
+  if (!ir::result_type(op, t.scalar()))
+    require_ordered(reports_, "`" + std::string(ir::name_of(op)) + "`", t.scalar(), range);
   Scalar type = t.scalar() == Scalar::kBool ? Scalar::kI64 : t.scalar();
   Weak weak = t.weak;
   if (needs_float(op) && !ir::is_float(type)) {
@@ -189,6 +215,7 @@ Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& rang
     if (weak == Weak::kInteger) weak = Weak::kFloat;
   }
   if (needs_float(op) && weak == Weak::kAny) weak = Weak::kFloat;
+  if (weak == Weak::kComplex && !ir::is_complex(ir::result_type(op, type).value_or(type))) weak = Weak::kFloat;
   const bool test = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
   return elementwise({t}, test ? Weak::kNo : weak, range,
                      [&](const std::vector<Expr>& e) { return ir::unary(op, converted(e[0], type), range); });
@@ -204,6 +231,7 @@ Tensor Algebra::swapped(const Tensor& t) {
 
 Tensor Algebra::float_function(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
   Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  require_ordered(reports_, "`" + std::string(ir::name_of(op)) + "`", common.type, range);
   if (!ir::is_float(common.type)) {
     common.type = Scalar::kF64;
     if (common.weak == Weak::kInteger) common.weak = Weak::kFloat;
@@ -244,7 +272,8 @@ Tensor Algebra::joined(const Tensor& a, const Tensor& b, std::size_t axis, const
     if (d != axis) shapes_.agree(result.shape[d], b.shape[d], range, "in dimension " + std::to_string(d));
     subscripts.push_back(d == axis ? sub(own, expr_of(graph_.program(), length)) : own);
   }
-  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  const Common common = values_.common_type(a, b, range);
+  for (const Tensor* t : {&a, &b}) values_.require_fits(*t, common.type, t->range);
   const Expr before =
       ir::binary(BinaryOp::kLt, ir::index_ref(result.labels[axis]), expr_of(graph_.program(), length), range);
   result.body =

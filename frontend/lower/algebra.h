@@ -37,6 +37,11 @@ struct RoutineResult {
   std::vector<Dim> shape;
 };
 
+/// Reports that `what` is not defined if the type is complex.
+void require_ordered(Reports& reports, const std::string& what, ir::Scalar type, const ir::SourceRange& range);
+/// The square of the absolute value.
+[[nodiscard]] ir::Expr squared_abs(const ir::Expr& e, const ir::SourceRange& range);
+
 /// Operations on whole tensor expressions.
 class Algebra {
  public:
@@ -49,6 +54,8 @@ class Algebra {
   Tensor power(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor apply_unary(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
+  /// The complex numbers with these parts.
+  Tensor complex_number(const Tensor& re, const Tensor& im, const ir::SourceRange& range);
   /// atan2, hypot, copysign: integers become `f64`.
   Tensor float_function(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   /// The last two dimensions exchanged; vectors and scalars as they are.
@@ -79,6 +86,12 @@ class Algebra {
   void meet(ir::Expr& a, ir::Expr& b) const;
   /// The product with a diagonal matrix, as a product element by element; nothing if neither operand is one.
   std::optional<Tensor> scaling(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  /// Reports an operand of a bit operator that has no bits.
+  void require_bits(ir::BinaryOp op, const Tensor& t, const ir::SourceRange& range);
+  /// `~x` and `popcount(x)`.
+  Tensor of_bits(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
+  /// real, imag, conj or arg of a tensor that is not complex.
+  Tensor real_part(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
   Tensor reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
   void emit_guarded_routine(ir::Routine routine, const std::vector<ir::ValueId>& results, const ir::Expr& guard,
                             const ir::SourceRange& range);

@@ -21,10 +21,9 @@ Expr chosen(const Expr& number, const std::vector<Expr>& parts, std::size_t firs
                     number->range);
 }
 
-Common common_type_of(const std::vector<Tensor>& parts) {
+Common common_type_of(Lowerer& lowerer, const std::vector<Tensor>& parts) {
   Common common{parts[0].scalar(), parts[0].weak};
-  for (std::size_t k = 1; k < parts.size(); ++k)
-    common = common_type(common.type, common.weak, parts[k].scalar(), parts[k].weak);
+  for (std::size_t k = 1; k < parts.size(); ++k) common = lowerer.values.common_type(common, parts[k], parts[k].range);
   return common;
 }
 
@@ -47,7 +46,7 @@ Extent factor(Lowerer& lowerer, const ast::Expr& e, const std::string& what) {
 }  // namespace
 
 Tensor stacked(Lowerer& lowerer, const std::vector<Tensor>& parts, std::size_t axis, const SourceRange& range) {
-  const Common common = common_type_of(parts);
+  const Common common = common_type_of(lowerer, parts);
   Tensor result = lowerer.algebra.fresh(parts[0]);
   std::vector<Expr> own;
   for (const std::int32_t id : result.labels) own.push_back(ir::index_ref(id));
@@ -82,7 +81,7 @@ Tensor lower_array(Lowerer& lowerer, const ast::ArrayLiteral& array, const Sourc
   std::vector<Tensor> elements;
   for (const ast::ExprPtr& e : array.elements) elements.push_back(lower(lowerer, *e));
   if (elements.size() <= kPart) return stacked(lowerer, elements, 0, range);
-  const Common common = common_type_of(elements);
+  const Common common = common_type_of(lowerer, elements);
   Tensor whole;
   for (std::size_t first = 0; first < elements.size(); first += kPart) {
     const std::size_t last = std::min(first + kPart, elements.size());
@@ -168,8 +167,12 @@ Tensor call_take(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
   if (!ir::is_integer(args[1].scalar()))
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, args[1].range,
                          "the places of take are integers, but this is " + lowerer.graph.text(args[1]));
-  const Tensor from = lowerer.values.operand(args[0]);
-  const Tensor places = lowerer.algebra.fresh(args[1]);
+  return taken_along(lowerer, lowerer.values.operand(args[0]), args[1], along, range);
+}
+
+Tensor taken_along(Lowerer& lowerer, const Tensor& from, const Tensor& given, std::size_t along,
+                   const SourceRange& range) {
+  const Tensor places = lowerer.algebra.fresh(given);
   Tensor result = lowerer.algebra.fresh(from);
   std::vector<Expr> subscripts;
   for (const std::int32_t id : result.labels) subscripts.push_back(ir::index_ref(id));

@@ -78,6 +78,8 @@ const Table& hard() {
       {"norm", Reducer::kNorm},
       {"argmin", Reducer::kArgMin},
       {"argmax", Reducer::kArgMax},
+      {"c64", call_complex},
+      {"c128", call_complex},
       {"pow", BinaryOp::kPow},
       {"mod", BinaryOp::kMod},
   };
@@ -107,6 +109,19 @@ const Table& soft() {
       {"atan2", BinaryOp::kAtan2},
       {"hypot", BinaryOp::kHypot},
       {"copysign", BinaryOp::kCopysign},
+      {"real", UnaryOp::kReal},
+      {"imag", UnaryOp::kImag},
+      {"conj", UnaryOp::kConj},
+      {"arg", UnaryOp::kArg},
+      {"polar", call_polar},
+      {"eig", call_eig},
+      {"popcount", UnaryOp::kPopcount},
+      {"i8", call_cast},
+      {"u8", call_cast},
+      {"i16", call_cast},
+      {"u16", call_cast},
+      {"u32", call_cast},
+      {"u64", call_cast},
       {"clip", call_clip},
       {"isfinite", call_isfinite},
       {"isclose", call_isclose},
@@ -135,6 +150,23 @@ const Table& soft() {
       {"interp", call_interp},
       {"histogram", call_histogram},
       {"bincount", call_bincount},
+      {"fft", call_fft},
+      {"ifft", call_fft},
+      {"fft2", call_fft},
+      {"ifft2", call_fft},
+      {"fftn", call_fft},
+      {"ifftn", call_fft},
+      {"rfft", call_rfft},
+      {"irfft", call_irfft},
+      {"fftfreq", call_fftfreq},
+      {"rfftfreq", call_fftfreq},
+      {"fftshift", call_fftshift},
+      {"ifftshift", call_fftshift},
+      {"filter", call_filter},
+      {"nonzero", call_nonzero},
+      {"unique", call_unique},
+      {"groups", call_groups},
+      {"join", call_join},
   };
   return table;
 }
@@ -152,8 +184,10 @@ const std::map<std::string, BuiltinEntry>& builtins() {
 }
 
 bool is_contextual_word(const std::string& name) {
-  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "periodic" ||
-         name == "edge" || name == "reflect" || name == "symmetric";
+  return name == "pi" || name == "newaxis" || name == "left" || name == "right" || name == "inner" ||
+         name == "periodic" || name == "edge" || name == "reflect" || name == "symmetric" || name == "lower" ||
+         name == "upper" || name == "positive" || name == "general" || name == "backward" || name == "ortho" ||
+         name == "forward";
 }
 
 }  // namespace tdsl::frontend

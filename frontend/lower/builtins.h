@@ -38,17 +38,21 @@ void add_builtins(std::vector<std::string>& names) {
   }
 }
 
-Single call_where, call_nnz, call_dense, call_sparse, call_clip, call_isfinite, call_isclose;
+Single call_where, call_nnz, call_dense, call_sparse, call_clip, call_isfinite, call_isclose, call_cast;
 Single call_stack, call_tile, call_repeat, call_flatten, call_take, call_kron, call_diff;
+Single call_complex, call_polar;
 Single call_variance, call_quantile;
 Single call_searchsorted, call_interp, call_histogram, call_bincount;
+Single call_filter, call_unique;
+Several call_nonzero, call_groups, call_join;
 Single call_linspace, call_like, call_zeros, call_full, call_eye, call_iota, call_random, call_randint,
     call_permutation, call_sprandom;
 Single call_transpose, call_size, call_outer, call_diag, call_trace, call_triangle, call_flip, call_roll, call_concat,
     call_reshape, call_pad;
 Single call_einsum;
 Single call_cumsum, call_sort, call_solve, call_square;
-Several call_topk, call_lu, call_qr, call_svd, call_eigh;
+Single call_fft, call_rfft, call_irfft, call_fftfreq, call_fftshift;
+Several call_topk, call_lu, call_qr, call_svd, call_eigh, call_eig;
 Single call_grad;
 Several call_gradient;
 

@@ -6,6 +6,8 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/functions/instances.h"
+#include "frontend/syntax/token.h"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -27,10 +29,15 @@ Tensor call_clip(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
 
 Tensor call_isfinite(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor x = positional(lowerer, call, 1, 1, range)[0];
+  Algebra& algebra = lowerer.algebra;
   const Tensor infinite =
       scalar_tensor(ir::constant(Scalar::kF64, std::numeric_limits<double>::infinity()), Weak::kFloat);
-  return lowerer.algebra.arithmetic(BinaryOp::kLt, lowerer.algebra.apply_unary(UnaryOp::kAbs, x, range), infinite,
-                                    range);
+  if (!ir::is_complex(x.scalar()))
+    return algebra.arithmetic(BinaryOp::kLt, algebra.apply_unary(UnaryOp::kAbs, x, range), infinite, range);
+  // Which part is infinite is open, and the absolute value of finite parts may overflow: the product with 0 is 0 or
+  // not.
+  const Tensor zero = scalar_tensor(ir::constant(Scalar::kF64, 0.0, range), Weak::kFloat);
+  return algebra.arithmetic(BinaryOp::kEq, algebra.arithmetic(BinaryOp::kMul, x, zero, range), zero, range);
 }
 
 /// isclose: `abs(a - b) <= atol + rtol * abs(b)`, and equal infinities; allclose: all of these.
@@ -118,6 +125,19 @@ std::string named_axis(const Reports& reports, const ast::Call& call) {
 
 }  // namespace
 
+namespace {
+
+/// Built-ins that need an order.
+void require_real_operand(Lowerer& lowerer, const std::string& name, const Tensor& t) {
+  static const std::set<std::string> ordered = {"clip",         "topk",   "sort",   "argsort",   "median",   "quantile",
+                                                "cummax",       "cummin", "interp", "histogram", "bincount", "sprandom",
+                                                "searchsorted", "unique", "groups", "join"};
+  if (!ir::is_complex(t.scalar()) || lowerer.declared.functions.contains(name)) return;
+  if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);
+}
+
+}  // namespace
+
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
                                const SourceRange& range, const std::set<std::string>& named) {
   std::vector<Tensor> args;
@@ -130,6 +150,7 @@ std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::siz
                                did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
     }
   }
+  for (const Tensor& t : args) require_real_operand(lowerer, call.callee.name, t);
   if (args.size() >= least && args.size() <= most) return args;
   const std::string wanted = least == most ? std::to_string(least)
                              : most > 8    ? "at least " + std::to_string(least)
@@ -171,8 +192,10 @@ bool is_scalar_function(const Declarations& declared, const ast::Call& call) {
   const std::string& name = call.callee.name;
   if (declared.foreigns.contains(name) || declared.monoids.contains(name)) return false;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
+  const bool cast = rt::element_type_named(name).has_value();
+  const bool complex = name == "c64" || name == "c128" || name == "polar";
   return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || name == "clip" ||
-         name == "isclose" || name == "isfinite" || extremum || is_keyed_scalar(call);
+         name == "isclose" || name == "isfinite" || complex || cast || extremum || is_keyed_scalar(call);
 }
 
 namespace {
@@ -180,8 +203,10 @@ namespace {
 Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& call, const SourceRange& range) {
   return ir::match(
       function, [&](Single* single) { return single(lowerer, call, range); },
-      [&](Several*) -> Tensor {
+      [&](Several* several) -> Tensor {
         const std::string& name = call.callee.name;
+        // nonzero gives one vector per dimension.
+        if (const std::vector<Tensor> results = several(lowerer, call, range); results.size() == 1) return results[0];
         lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
                              "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
       },
@@ -269,6 +294,8 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRan
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
+  if (built_in == builtins().end() && is_half_type(name))
+    lowerer.reports.unsupported(range, "the type `" + name + "` is");
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
   return call_builtin(lowerer, built_in->second.function, call, range);
 }

@@ -17,6 +17,11 @@ BinaryOp ir_op(ast::BinaryOp op) {
     case ast::BinaryOp::kDiv: return BinaryOp::kDiv;
     case ast::BinaryOp::kMod: return BinaryOp::kRem;
     case ast::BinaryOp::kPow: return BinaryOp::kPow;
+    case ast::BinaryOp::kBitAnd: return BinaryOp::kBitAnd;
+    case ast::BinaryOp::kBitOr: return BinaryOp::kBitOr;
+    case ast::BinaryOp::kBitXor: return BinaryOp::kBitXor;
+    case ast::BinaryOp::kShiftLeft: return BinaryOp::kShiftLeft;
+    case ast::BinaryOp::kShiftRight: return BinaryOp::kShiftRight;
     case ast::BinaryOp::kEq: return BinaryOp::kEq;
     case ast::BinaryOp::kNe: return BinaryOp::kNe;
     case ast::BinaryOp::kLt: return BinaryOp::kLt;
@@ -44,6 +49,7 @@ namespace {
 Tensor lower_unary(Lowerer& lowerer, const ast::Unary& u, const SourceRange& range) {
   const Tensor t = lower(lowerer, *u.operand);
   if (u.op == ast::UnaryOp::kNegate) return lowerer.algebra.apply_unary(UnaryOp::kNeg, t, range);
+  if (u.op == ast::UnaryOp::kInvert) return lowerer.algebra.apply_unary(UnaryOp::kBitNot, t, range);
   if (t.scalar() != Scalar::kBool) {
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
                          "! needs a bool, but this is " + lowerer.graph.text(t) + "; compare it: x == 0");
@@ -93,20 +99,43 @@ Tensor lower_conditional(Lowerer& lowerer, const ast::Conditional& c, const Sour
   return lowerer.algebra.choice(scalar_tensor(test), when_true, when_false, range);
 }
 
+Tensor imaginary(double value, const SourceRange& range) {
+  const auto part = [&](double x) { return ir::constant(Scalar::kF64, x, range); };
+  return scalar_tensor(ir::binary(BinaryOp::kComplex, part(0.0), part(value), range), Weak::kComplex);
+}
+
+/// `A'`, the conjugate transpose.
+Tensor adjoint(Lowerer& lowerer, const Tensor& t, const SourceRange& range) {
+  Tensor result = lowerer.algebra.swapped(t);
+  if (ir::is_complex(result.scalar())) result.body = ir::unary(UnaryOp::kConj, result.body, range);
+  return result;
+}
+
 Tensor lower_cast(Lowerer& lowerer, const ast::Cast& c, const SourceRange& range) {
-  const Scalar type = element_type(lowerer, c.type, c.parameter);
-  return lowerer.algebra.elementwise({lower(lowerer, *c.operand)}, Weak::kNo, range,
-                                     [&](const std::vector<Expr>& e) { return converted(e[0], type); });
+  return cast_to(lowerer, element_type(lowerer, c.type, c.parameter), lower(lowerer, *c.operand), range);
 }
 
 }  // namespace
+
+Tensor cast_to(Lowerer& lowerer, Scalar type, const Tensor& operand, const SourceRange& range) {
+  if (ir::is_complex(operand.scalar()) && !ir::is_complex(type))
+    lowerer.reports.fail(DiagnosticId::kNarrowing, range,
+                         "a complex number does not become " + std::string(ir::name_of(type)) +
+                             (type == Scalar::kBool ? "; compare it: z != 0" : "; its real part is real(z)"));
+  return lowerer.algebra.elementwise({operand}, Weak::kNo, range,
+                                     [&](const std::vector<Expr>& e) { return converted(e[0], type); });
+}
 
 Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
   const SourceRange& range = e.range;
   Tensor t = match(
       e.node,
-      [&](const ast::IntegerLiteral& i) { return scalar_tensor(ir::constant_i64(i.value, range), Weak::kInteger); },
+      [&](const ast::IntegerLiteral& i) {
+        const Scalar type = i.beyond_i64 ? Scalar::kU64 : Scalar::kI64;
+        return scalar_tensor(ir::constant(type, i.value, range), Weak::kInteger);
+      },
       [&](const ast::FloatLiteral& f) {
+        if (f.imaginary) return imaginary(f.value, range);
         return scalar_tensor(ir::constant(Scalar::kF64, f.value, range), Weak::kFloat);
       },
       [&](const ast::BoolLiteral& b) { return scalar_tensor(ir::constant(Scalar::kBool, b.value, range)); },
@@ -117,7 +146,7 @@ Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {
       [&](const ast::Name& n) { return lower_name(lowerer, n.name, range, false); },
       [&](const ast::Unary& u) { return lower_unary(lowerer, u, range); },
       [&](const ast::Binary& b) { return lower_binary(lowerer, b, range); },
-      [&](const ast::Transpose& x) { return lowerer.algebra.swapped(lower(lowerer, *x.operand)); },
+      [&](const ast::Transpose& x) { return adjoint(lowerer, lower(lowerer, *x.operand), range); },
       [&](const ast::Conditional& c) { return lower_conditional(lowerer, c, range); },
       [&](const ast::Cast& c) { return lower_cast(lowerer, c, range); },
       [&](const ast::Call& c) { return lower_call(lowerer, c, range); },

@@ -16,7 +16,7 @@ ValueId differentiated(Lowerer& lowerer, const ast::Expr& e, std::int64_t tick) 
         "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
   }
   const Tensor t = lower_name(lowerer, *name, e.range, false);
-  if (!ir::is_real(t.scalar())) {
+  if (!ir::is_float(t.scalar())) {
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, e.range,
                          "grad differentiates by floats, but `" + *name + "` is " + lowerer.graph.text(t));
   }

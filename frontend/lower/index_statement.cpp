@@ -96,14 +96,21 @@ void lower_left(Lowerer& lowerer, IndexStatement& s, const ast::Target& target) 
 
 }  // namespace
 
+namespace {
+
+void require_subscripts(Lowerer& lowerer, const ir::Type& type, const ast::Target& target) {
+  if (type.rank() == target.subscripts->size()) return;
+  lowerer.reports.fail(DiagnosticId::kRankMismatch, target.range,
+                       target.name.name + " is " + lowerer.graph.text(type) + ", but " +
+                           counted(target.subscripts->size(), "subscript") +
+                           (target.subscripts->size() == 1 ? " is given" : " are given"));
+}
+
+}  // namespace
+
 void begin_index_statement(Lowerer& lowerer, IndexStatement& s, const ast::Target& target,
                            const ast::Definition& definition) {
-  if (s.type && s.type->rank() != target.subscripts->size()) {
-    lowerer.reports.fail(DiagnosticId::kRankMismatch, target.range,
-                         target.name.name + " is " + lowerer.graph.text(*s.type) + ", but " +
-                             counted(target.subscripts->size(), "subscript") +
-                             (target.subscripts->size() == 1 ? " is given" : " are given"));
-  }
+  if (s.type) require_subscripts(lowerer, *s.type, target);
   if (definition.suffixes.loop) {
     for (const ast::IndexRange& r : definition.suffixes.loop->ranges)
       bind_range(lowerer, r.name, r.lower, r.upper, r.step, s.labels);
@@ -199,6 +206,9 @@ std::optional<Monoid> combine_monoid(Lowerer& lowerer, const ast::AssignOp& op, 
     case ast::AssignKind::kDiv: return Monoid{Monoid::Kind::kProd, {}, {}, {}};
     case ast::AssignKind::kMin: return Monoid{Monoid::Kind::kMin, {}, {}, {}};
     case ast::AssignKind::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
+    case ast::AssignKind::kBitAnd:
+    case ast::AssignKind::kBitOr:
+    case ast::AssignKind::kBitXor: return bit_monoid(lowerer.reports, op, type);
     case ast::AssignKind::kMonoid: break;
   }
   const MonoidEntry& m = user_monoid(lowerer, op.monoid, op.range);
@@ -215,16 +225,19 @@ namespace {
 Scalar element_type_for(Lowerer& lowerer, const ast::AssignOp& op, const Tensor& value) {
   if (op.kind == ast::AssignKind::kSet) return value.scalar();
   if (op.kind == ast::AssignKind::kMonoid) return user_monoid(lowerer, op.monoid, op.range).type;
+  if (is_bitwise(op.kind)) return value.scalar();
   const bool sums = op.kind != ast::AssignKind::kMin && op.kind != ast::AssignKind::kMax;
-  const bool widened = value.scalar() == Scalar::kBool || (sums && value.scalar() == Scalar::kI32);
-  return widened ? Scalar::kI64 : value.scalar();
+  return sums || value.scalar() == Scalar::kBool ? summed_type(value.scalar()) : value.scalar();
 }
 
 Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, const Tensor& value, Scalar type) {
-  if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid) {
+  if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid &&
+      !is_bitwise(op.kind)) {
     reports.fail(DiagnosticId::kTypeMismatch, op.range,
-                 "bools cannot be combined by this operator; use any, all, && or ||");
+                 "bools cannot be combined by this operator; use any, all, & or |");
   }
+  if (op.kind == ast::AssignKind::kMin || op.kind == ast::AssignKind::kMax)
+    require_ordered(reports, op.kind == ast::AssignKind::kMin ? "`min=`" : "`max=`", type, op.range);
   const Expr e = values.scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;
@@ -234,11 +247,46 @@ Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, c
 
 }  // namespace
 
+namespace {
+
+/// True if the type names an extent found by data, that of a lone index variable on the left: `let u[k]: f64[m] = …;`.
+bool names_extents(Lowerer& lowerer, const ast::Target& target, const ast::TypeExpr& type) {
+  const std::size_t count = std::min(type.dimensions.size(), target.subscripts->size());
+  for (std::size_t d = 0; d < count; ++d) {
+    const std::string* name = type.dimensions[d].extent ? bare_name(*type.dimensions[d].extent) : nullptr;
+    const auto* index = std::get_if<ast::IndexSubscript>(&(*target.subscripts)[d].node);
+    const bool is_lone = index != nullptr && bare_name(*index->value) != nullptr;
+    if (name != nullptr && is_lone && is_new_dimension(lowerer, *name)) return true;
+  }
+  return false;
+}
+
+/// Such a type, after the right side. Extents that it does not name are compared.
+ir::Type type_of_extents(Lowerer& lowerer, const IndexStatement& s, const ast::Target& target,
+                         const ast::TypeExpr& written) {
+  const ir::Type type =
+      lower_type(lowerer, written, [&](const ast::Identifier& name, std::size_t d) -> std::optional<Extent> {
+        if (d >= s.lone.size() || s.lone[d] < 0) return std::nullopt;
+        return bind_found(lowerer, name, left_extent(lowerer, s, d, target));
+      });
+  require_subscripts(lowerer, type, target);
+  for (std::size_t d = 0; d < type.rank(); ++d) {
+    if (s.lone[d] < 0 || lowerer.graph.label(s.lone[d]).is_explicit) continue;
+    const std::string what = dimension_text(d, type.rank(), target.name.name);
+    lowerer.shapes.agree({left_extent(lowerer, s, d, target), what, target.range},
+                         {type.shape[d], "its type", written.range}, target.range, "in this declaration");
+  }
+  return type;
+}
+
+}  // namespace
+
 ValueId lower_index_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
                                 const ast::Definition& definition) {
   IndexStatement s;
   s.op = definition.op;
-  if (annotations.type) {
+  const bool names = annotations.type && names_extents(lowerer, target, *annotations.type);
+  if (annotations.type && !names) {
     s.type = lower_type(lowerer, *annotations.type);
     require_sizes(lowerer.reports, lowerer.shapes, *annotations.type, *s.type);
   }
@@ -247,6 +295,7 @@ ValueId lower_index_declaration(Lowerer& lowerer, const ast::Target& target, con
   begin_index_statement(lowerer, s, target, definition);
   lower_right_side(lowerer, s, definition);
   s.guard = lowerer.guards.take(outer_guards);
+  if (names) s.type = type_of_extents(lowerer, s, target, *annotations.type);
   s.result.scalar = s.type ? s.type->scalar : element_type_for(lowerer, s.op, s.value);
   if (s.type) s.result.format = s.type->format;
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {

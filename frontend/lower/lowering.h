@@ -12,6 +12,12 @@ using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identif
 
 /// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
+/// Names extents of `value`, which must outlive the result, that data determine. The names end with the block.
+BindDimension bind_found(Lowerer& lowerer, const Tensor& value);
+/// The same for one extent; nullopt if it is not found by data.
+std::optional<ir::Extent> bind_found(Lowerer& lowerer, const ast::Identifier& name, const ir::Extent& extent);
+/// True if a name alone in a dimension is unknown, so that the type may bind it.
+[[nodiscard]] bool is_new_dimension(Lowerer& lowerer, const std::string& name);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
 /// True if `...` is among the dimensions.
 [[nodiscard]] bool has_rest(const ast::TypeExpr& type);
@@ -41,6 +47,12 @@ SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name);
 
 // Expressions, lowered to tensor expressions.
 
+/// `type(operand)`.
+Tensor cast_to(Lowerer& lowerer, ir::Scalar type, const Tensor& operand, const ir::SourceRange& range);
+/// &=, |= and ^=.
+[[nodiscard]] bool is_bitwise(ast::AssignKind kind);
+/// Their monoid, whose identity is all ones, 0 and 0.
+ir::Monoid bit_monoid(Reports& reports, const ast::AssignOp& op, ir::Scalar type);
 ir::Expr integer_scalar(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
 ir::Expr condition(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
 ir::ValueId condition_value(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
@@ -67,6 +79,10 @@ const MonoidEntry& user_monoid(Lowerer& lowerer, const std::string& name, const 
 Tensor lower_array(Lowerer& lowerer, const ast::ArrayLiteral& array, const ir::SourceRange& range);
 /// The tensors along a new dimension in front of dimension `axis`.
 Tensor stacked(Lowerer& lowerer, const std::vector<Tensor>& parts, std::size_t axis, const ir::SourceRange& range);
+
+/// The elements of `from`, the read of a tensor, at integer places along a dimension.
+Tensor taken_along(Lowerer& lowerer, const Tensor& from, const Tensor& places, std::size_t along,
+                   const ir::SourceRange& range);
 
 // Index variables, their ranges, and subscripts.
 
@@ -123,6 +139,12 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const ir::Sourc
 /// The word given as the named argument, one of `words`; the first of them if it is omitted.
 std::string option_word(Lowerer& lowerer, const ast::Call& call, const std::string& name,
                         const std::vector<std::string>& words);
+/// A complex matrix (or, with `is_matrix` false, the rows of a right side) as a real tensor of twice the extents, and
+/// the complex tensor of such a result. `hermitian`: imaginary parts on the diagonal are 0.
+/// The first `batch` dimensions remain.
+Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool hermitian = false, std::size_t batch = 0);
+Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix,
+                    bool hermitian = false, std::size_t batch = 0);
 /// The `least` to `most` positional arguments; other arguments must be `named`.
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
                                const ir::SourceRange& range, const std::set<std::string>& named = {});

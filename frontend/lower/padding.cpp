@@ -90,7 +90,7 @@ Tensor call_pad(Lowerer& lowerer, const ast::Call& call, const SourceRange& rang
   const auto outside = [&](std::size_t d) -> const Outside& { return given[given.size() == 1 ? 0 : d]; };
   Common common{result.scalar(), result.weak};
   for (const Outside& o : given) {
-    if (!o.back) common = common_type(common.type, common.weak, o.value.scalar(), o.value.weak);
+    if (!o.back) common = lowerer.values.common_type(common, o.value, range);
   }
   std::vector<Expr> places;
   std::vector<Expr> inside(given.size());  // of the dimensions that share a value

@@ -109,6 +109,62 @@ fn bincount_weighted[T](x: i64[n], k: i64, w: T[n]) -> T[k] {
   return bincount;
 }
 )"},
+    BuiltInSource{"first_of_equals", R"(
+fn first_of_equals[T](s: T[n]) -> bool[n] {
+  let first[i]: bool[n] = if i == 0 then true else s[i] != s[i - 1] && !(isnan(s[i]) && isnan(s[i - 1]));
+  return first;
+}
+)"},
+    BuiltInSource{"group_numbers", R"(
+fn group_numbers(order: i64[n], running: i64[n]) -> i64[n] {
+  let group[order[t]]: i64[n] += running[t] - 1;
+  return group;
+}
+)"},
+    BuiltInSource{"group_counts", R"(
+fn group_counts(first: i64[k], n: i64) -> i64[k] {
+  let number[j]: i64[k] = (if j + 1 < k then first[j + 1] else n) - first[j];
+  return number;
+}
+)"},
+    // Of the keys of a and behind them those of b, which `s` has in ascending `order`: for each element of a the number
+    // of equal ones of b, and their first place among the places of b by key, which are the last result.
+    BuiltInSource{"join_partners", R"(
+fn join_partners[T](order: i64[t], s: T[t], n: i64, m: i64) -> (i64[n], i64[n], i64[m]) {
+  let other[i]: i64[t] = if order[i] >= n then 1 else 0;
+  let before = cumsum(other);
+  let first[i]: i64[t] = if i == 0 then 1 else if s[i] != s[i - 1] then 1 else 0;
+  let run = cumsum(first);
+  let others[run[i] - 1]: i64[t] += other[i];
+  let equal[i] = if isnan(s[i]) then 0 else others[run[i] - 1];
+  let number[order[i]]: i64[n] += equal[i] where order[i] < n;
+  let start[order[i]]: i64[n] += before[i] where order[i] < n;
+  let place[before[i] - 1]: i64[m] += order[i] - n where order[i] >= n;
+  return (number, start, place);
+}
+)"},
+    BuiltInSource{"join_least_one", R"(
+fn join_least_one(number: i64[n]) -> i64[n] {
+  let wanted[i] = if number[i] == 0 then 1 else number[i];
+  return wanted;
+}
+)"},
+    BuiltInSource{"join_marks", R"(
+fn join_marks(wanted: i64[n], running: i64[n], m: i64) -> i64[m] {
+  let mark[running[i] - wanted[i]]: i64[m] += i where wanted[i] > 0;
+  return mark;
+}
+)"},
+    BuiltInSource{"join_others", R"(
+fn join_others(row: i64[m], wanted: i64[n], running: i64[n], number: i64[n], start: i64[n], place: i64[k]) -> i64[m] {
+  let base[i] = if number[i] == 0 then -1 else start[i] - (running[i] - wanted[i]);
+  let has[i] = number[i] > 0;
+  let from[t] = base[row[t]];
+  let at[t] = if has[row[t]] then from[t] + t else -1;
+  let other[t] = if at[t] >= 0 then place[at[t]] else -1;
+  return other;
+}
+)"},
 };
 
 /// The function, with all of its places at the call, so that messages point there.
@@ -124,8 +180,8 @@ ast::Function source_of(Lowerer& lowerer, const std::string& name, const SourceR
 
 }  // namespace
 
-Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
-                    const SourceRange& range, const std::vector<std::int32_t>& points) {
+std::vector<Tensor> call_prelude_for_all(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
+                                         const SourceRange& range, const std::vector<std::int32_t>& points) {
   ast::Function& f = lowerer.inlining.built_in.emplace_back(source_of(lowerer, name, range));
   // A name that no program can have.
   f.name.name += " of " + std::string(ir::name_of(args.front().scalar()));
@@ -136,7 +192,12 @@ Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector
   bind_instance(lowerer, f, args, range);
   ast::Call call{{f.name.name, range}, {}};
   for (const Tensor& t : args) call.arguments.push_back({std::nullopt, nullptr, t.range});
-  const std::vector<Tensor> results = inline_body(lowerer, f, args, call, range, points);
+  return inline_body(lowerer, f, args, call, range, points);
+}
+
+Tensor call_prelude(Lowerer& lowerer, const std::string& name, const std::vector<Tensor>& args,
+                    const SourceRange& range, const std::vector<std::int32_t>& points) {
+  const std::vector<Tensor> results = call_prelude_for_all(lowerer, name, args, range, points);
   TDSL_CHECK(results.size() == 1, "a function of the prelude has one result");
   return results[0];
 }

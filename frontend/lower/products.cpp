@@ -14,7 +14,7 @@ Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRang
     }
   }
   if (const std::optional<Tensor> scaled = scaling(left, right, range)) return *scaled;
-  Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
+  Common common = values_.common_type(left, right, range);
   // `eye(n)` takes the type of the other operand.
   const auto typed = [&](Tensor t) {
     if (t.weak != Weak::kNo && t.scalar() != common.type) t.body = converted(t.body, common.type);
@@ -22,7 +22,8 @@ Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRang
   };
   const Tensor a = typed(left);
   const Tensor b = typed(right);
-  if (common.type == Scalar::kBool) common.type = Scalar::kI64;
+  // Products of i32 wrap, as in version 1; those of shorter types do not.
+  if (common.type != Scalar::kI32) common.type = summed_type(common.type);
   const std::size_t a_batch = a.rank() > 2 ? a.rank() - 2 : 0;
   const std::size_t b_batch = b.rank() > 2 ? b.rank() - 2 : 0;
   const Dim& a_inner = a.shape.back();
@@ -188,6 +189,7 @@ Tensor call_einsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
         size->second = operands[k].shape[d];
     }
   }
+  const bool sums = std::ranges::any_of(order, [&](char c) { return parsed->result.find(c) == std::string::npos; });
   std::map<char, std::int32_t> labels;
   for (const char c : order) labels[c] = lowerer.graph.new_label(sizes[c].extent);
   Tensor product;
@@ -202,7 +204,9 @@ Tensor call_einsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
                              is_spread(c) ? "for the `...`" : std::string("for the letter `") + c + "`");
       subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
-    const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
+    Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
+    if (sums && ir::is_integer(t.scalar()) && t.scalar() != Scalar::kI32)
+      factor.body = converted(factor.body, summed_type(t.scalar()));
     product = k == 0 ? factor : lowerer.algebra.arithmetic(BinaryOp::kMul, product, factor, range);
   }
   ComputeSpec spec;

@@ -3,6 +3,7 @@
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "frontend/syntax/parse.h"
+#include "frontend/syntax/parsed_files.h"
 
 namespace tdsl::frontend {
 
@@ -88,7 +89,8 @@ void lower_import(Lowerer& lowerer, const ast::Import& import) {
 
 std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                    const CompileOptions& options) {
-  const auto module = parse_file(sources, file, sink);
+  const auto module =
+      options.parsed != nullptr ? options.parsed->module_of(sources, file, sink) : parse_file(sources, file, sink);
   if (!module) return std::nullopt;
   allow_by_comments(*module, sources, sink);
   ir::Program program;

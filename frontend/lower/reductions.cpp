@@ -30,12 +30,12 @@ Monoid monoid_of(Reducer kind) {
 
 bool is_arg(Reducer kind) { return kind == Reducer::kArgMin || kind == Reducer::kArgMax; }
 
-/// The body converted for the reduction: i64 for sums of bools and i32, bool for tests.
+/// The body converted for the reduction: i64 for sums of bools and shorter integers, bool for tests.
 Expr reduced_body(Reducer kind, const Tensor& t) {
   const Expr& e = t.body;
   switch (kind) {
     case Reducer::kSum:
-    case Reducer::kProd: return ir::is_float(e->type) ? e : converted(e, Scalar::kI64);
+    case Reducer::kProd: return converted(e, summed_type(e->type));
     case Reducer::kMin:
     case Reducer::kMax: return e->type == Scalar::kBool ? converted(e, Scalar::kI64) : e;
     case Reducer::kAny:
@@ -160,6 +160,9 @@ Tensor Algebra::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
                                        "the operand of `" + op.user.name + "`");
     spec.monoid = op.user;
   } else {
+    if (is_arg(op.kind) || op.kind == Reducer::kMin || op.kind == Reducer::kMax)
+      require_ordered(reports_, "`" + std::string(ir::name_of(monoid_of(op.kind).kind)) + "`", body.scalar(),
+                      spec.range);
     spec.body = reduced_body(op.kind, body);
     spec.monoid = monoid_of(op.kind);
   }
@@ -285,7 +288,7 @@ Tensor reduce_axes(Lowerer& lowerer, const ReducerName& op, const Tensor& t, con
   if (op.kind == Reducer::kNorm) {
     Tensor value = body;
     if (!ir::is_float(value.scalar())) value.body = converted(value.body, Scalar::kF64);
-    value.body = mul(value.body, value.body);
+    value.body = squared_abs(value.body, range);
     result = lowerer.algebra.reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
     result = lowerer.algebra.apply_unary(ir::UnaryOp::kSqrt, result, range);
   } else {

@@ -1,13 +1,29 @@
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/types.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::frontend {
 
 using ir::Routine;
+using SolveKind = Routine::SolveKind;
+
+namespace {
+
+/// A routine that takes the last two dimensions for each element of the leading ones.
+bool is_of_matrices(const std::string& name) {
+  static const std::set<std::string> names = {"solve", "cholesky", "lu",  "qr",  "svd",
+                                              "eigh",  "eig",      "inv", "det", "lstsq"};
+  return names.contains(name);
+}
+
+}  // namespace
 
 ValueId Algebra::routine_operand(const Tensor& t, Scalar type, const ast::Call& call) {
   values_.require_not_padded(t);
@@ -16,9 +32,13 @@ ValueId Algebra::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
   value.weak = Weak::kNo;
   for (const std::int32_t id : labels_of(value.body)) {
     if (std::ranges::find(value.labels, id) == value.labels.end()) {
-      reports_.fail(DiagnosticId::kNotScalar, t.range,
-                    call.callee.name + " takes a whole tensor, but this depends on the index variable `" +
-                        graph_.label(id).name + "`");
+      reports_.fail(
+          DiagnosticId::kNotScalar, t.range,
+          call.callee.name + " takes a whole tensor, but this depends on the index variable `" + graph_.label(id).name +
+              "`" +
+              (is_of_matrices(call.callee.name)
+                   ? "; outside of index notation it takes matrices for all values of it: put its dimension first"
+                   : ""));
     }
   }
   ValueId v = values_.materialise(value, "", t.range);
@@ -107,7 +127,7 @@ Tensor call_cumsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   else if (t.rank() != 1)
     t = lowerer.algebra.flattened(t, range);
   const bool keeps = routine.kind == Routine::Kind::kCummax || routine.kind == Routine::Kind::kCummin;
-  const Scalar type = keeps || ir::is_float(t.scalar()) ? t.scalar() : Scalar::kI64;
+  const Scalar type = keeps ? t.scalar() : summed_type(t.scalar());
   routine.operands = {lowerer.algebra.routine_operand(t, type, call)};
   return lowerer.algebra.emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
 }
@@ -166,23 +186,35 @@ std::vector<Tensor> call_topk(Lowerer& lowerer, const ast::Call& call, const Sou
 
 namespace {
 
-/// Common to matrix routines: the operand's float type and its two dimensions.
+/// Common to matrix routines: the operand's float type, the dimensions of its matrices, and the leading ones, which the
+/// results have, too.
 struct MatrixCall {
   Routine routine;
   Scalar scalar = Scalar::kF64;
+  std::vector<Dim> batch;
   Dim rows;
   Dim columns;
+
+  /// The dimensions of a result with this shape for each matrix.
+  [[nodiscard]] std::vector<Dim> each(const std::vector<Dim>& shape) const {
+    std::vector<Dim> all = batch;
+    all.insert(all.end(), shape.begin(), shape.end());
+    return all;
+  }
 };
+
+std::size_t batch_rank(const Tensor& a) { return a.rank() < 2 ? 0 : a.rank() - 2; }
 
 MatrixCall matrix_call(const GraphBuilder& graph, Reports& reports, Routine::Kind kind, const Tensor& a,
                        const ast::Call& call) {
-  if (a.rank() != 2)
+  if (a.rank() < 2)
     reports.fail(DiagnosticId::kRankMismatch, a.range,
                  call.callee.name + " takes a matrix, but this is " + graph.text(a));
   MatrixCall m;
-  m.scalar = ir::is_real(a.scalar()) ? a.scalar() : Scalar::kF64;
-  m.rows = a.shape[0];
-  m.columns = a.shape[1];
+  m.scalar = ir::is_float(a.scalar()) ? a.scalar() : Scalar::kF64;
+  m.batch.assign(a.shape.begin(), a.shape.end() - 2);
+  m.rows = a.shape[a.rank() - 2];
+  m.columns = a.shape.back();
   m.routine.kind = kind;
   return m;
 }
@@ -202,39 +234,143 @@ Dim shorter(GraphBuilder& graph, const MatrixCall& m) {
 
 }  // namespace
 
-Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
-  const Tensor& b = args[1];
+namespace {
+
+struct Equations {
+  Tensor a;
+  Tensor b;
+  SolveKind kind = SolveKind::kGeneral;
+};
+
+/// The solution's dimensions. `b` has the rank of `a`, or one less: a vector for each matrix.
+std::vector<Dim> solution_shape(Lowerer& lowerer, const ast::Call& call, const Equations& e, const SourceRange& range) {
+  const std::string& name = call.callee.name;
+  const std::size_t batch = batch_rank(e.a);
+  if (e.b.rank() != batch + 1 && e.b.rank() != batch + 2) {
+    const std::string wanted =
+        batch == 0 ? "is a vector or a matrix" : "has the rank of the matrices, or one less for vectors";
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, e.b.range,
+                         "the right side of " + name + " " + wanted + ", but this is " + lowerer.graph.text(e.b));
+  }
+  if (name == "solve")
+    lowerer.shapes.agree(e.a.shape[batch], e.a.shape[batch + 1], range, "for solve, which takes a square matrix");
+  std::vector<Dim> shape = e.b.shape;
+  for (std::size_t d = 0; d < batch; ++d) {
+    shape[d] = lowerer.shapes.broadcast(e.a.shape[d], e.b.shape[d], range,
+                                        "between the batches of the matrix and the right side of " + name);
+  }
+  lowerer.shapes.agree(e.a.shape[batch], e.b.shape[batch], range, "between the matrix and the right side of " + name);
+  shape[batch] = e.a.shape[batch + 1];
+  return shape;
+}
+
+/// The solution of real equations.
+Tensor solved(Lowerer& lowerer, const ast::Call& call, const Equations& e, const SourceRange& range) {
   const bool least_squares = call.callee.name == "lstsq";
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports,
-                             least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, args[0], call);
-  if (b.rank() != 1 && b.rank() != 2) {
-    lowerer.reports.fail(
-        DiagnosticId::kRankMismatch, b.range,
-        "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + lowerer.graph.text(b));
-  }
-  if (!least_squares) require_square(lowerer.shapes, m, call, range);
-  lowerer.shapes.agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
-  const Common common = common_type(args[0].scalar(), args[0].weak, b.scalar(), b.weak);
+                             least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, e.a, call);
+  const std::vector<Dim> shape = solution_shape(lowerer, call, e, range);
+  const Common common = common_type(e.a.scalar(), e.a.weak, e.b.scalar(), e.b.weak);
   m.scalar = ir::is_real(common.type) ? common.type : Scalar::kF64;
-  m.routine.operands = {lowerer.algebra.routine_operand(args[0], m.scalar, call),
-                        lowerer.algebra.routine_operand(b, m.scalar, call)};
-  std::vector<Dim> shape = b.shape;
-  shape[0] = m.columns;
+  m.routine.solves = e.kind;
+  m.routine.operands = {lowerer.algebra.routine_operand(e.a, m.scalar, call),
+                        lowerer.algebra.routine_operand(e.b, m.scalar, call)};
   return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
 }
 
-/// cholesky, inv, det.
-Tensor call_square(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+Tensor as_complex(const Tensor& t, Scalar type) {
+  Tensor result = t;
+  result.body = converted(t.body, type);
+  result.weak = Weak::kNo;
+  return result;
+}
+
+/// The diagonal element that belongs to `place`, at the batch subscripts of the tensor `at`.
+Expr diagonal_element(const Tensor& a, const Tensor& at, const Expr& place) {
+  std::vector<Expr> subscripts;
+  for (std::size_t d = 0; d < batch_rank(a); ++d) {
+    const bool stretches = a.shape[d].extent.constant() == 1;
+    subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(at.labels[d]));
+  }
+  subscripts.insert(subscripts.end(), 2, place);
+  return element(a, subscripts);
+}
+
+/// Columns divided by the diagonal, which becomes 1, and stays 0 where it is 0: so the real form of a triangular matrix
+/// is triangular.
+Tensor with_unit_diagonal(const Tensor& a, const SourceRange& range) {
+  Tensor result = a;
+  const Expr row = ir::index_ref(a.labels[a.rank() - 2]), column = ir::index_ref(a.labels.back());
+  const Expr own = diagonal_element(a, a, column);
+  const Expr zero = ir::zero_of(a.scalar());
+  const Expr unit =
+      ir::select(ir::binary(BinaryOp::kEq, own, zero), zero, converted(ir::constant_i64(1), a.scalar()), range);
+  result.body =
+      ir::select(ir::binary(BinaryOp::kEq, row, column), unit, ir::binary(BinaryOp::kDiv, a.body, own, range), range);
+  return result;
+}
+
+Tensor complex_solved(Lowerer& lowerer, const ast::Call& call, Equations e, const SourceRange& range) {
+  const std::vector<Dim> shape = solution_shape(lowerer, call, e, range);
+  const std::size_t batch = batch_rank(e.a);
+  const bool triangular = e.kind == SolveKind::kLower || e.kind == SolveKind::kUpper;
+  if (triangular) e.a = lowerer.values.operand(e.a);
+  const Tensor matrix = triangular ? with_unit_diagonal(e.a, range) : e.a;
+  const Equations real = {real_form(lowerer, matrix, true, e.kind == SolveKind::kPositive, batch),
+                          real_form(lowerer, e.b, false, false, batch), e.kind};
+  Tensor x = complex_form(lowerer, solved(lowerer, call, real, range), shape, false, false, batch);
+  if (triangular)
+    x.body = ir::binary(BinaryOp::kDiv, x.body, diagonal_element(e.a, x, ir::index_ref(x.labels[batch])), range);
+  return x;
+}
+
+SolveKind solve_kind(Lowerer& lowerer, const ast::Call& call) {
+  const std::string word = option_word(lowerer, call, "kind", {"general", "lower", "upper", "positive"});
+  for (const SolveKind kind : {SolveKind::kLower, SolveKind::kUpper, SolveKind::kPositive}) {
+    if (name_of(kind) == word) return kind;
+  }
+  return SolveKind::kGeneral;
+}
+
+}  // namespace
+
+/// solve and lstsq.
+Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const bool solves = call.callee.name == "solve";
+  const std::vector<Tensor> args =
+      positional(lowerer, call, 2, 2, range, solves ? std::set<std::string>{"kind"} : std::set<std::string>{});
+  Equations e = {args[0], args[1], solves ? solve_kind(lowerer, call) : SolveKind::kGeneral};
+  const Common common = common_type(e.a.scalar(), e.a.weak, e.b.scalar(), e.b.weak);
+  // A vector as the matrix is an error either way.
+  if (!ir::is_complex(common.type) || e.a.rank() < 2) return solved(lowerer, call, e, range);
+  e.a = as_complex(e.a, common.type);
+  e.b = as_complex(e.b, common.type);
+  return complex_solved(lowerer, call, e, range);
+}
+
+namespace {
+
+/// cholesky, inv, det of a real matrix, inv and det also of a complex one.
+Tensor of_square(Lowerer& lowerer, const ast::Call& call, const Tensor& a, const SourceRange& range) {
   static const std::map<std::string, Routine::Kind> kinds = {
       {"cholesky", Routine::Kind::kCholesky}, {"inv", Routine::Kind::kInv}, {"det", Routine::Kind::kDet}};
-  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, kinds.at(call.callee.name), a, call);
   require_square(lowerer.shapes, m, call, range);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
-  std::vector<Dim> shape;
-  if (m.routine.kind != Routine::Kind::kDet) shape = {m.rows, m.columns};
+  const std::vector<Dim> shape = m.routine.kind == Routine::Kind::kDet ? m.batch : m.each({m.rows, m.columns});
   return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
+}
+
+}  // namespace
+
+Tensor call_square(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  if (!ir::is_complex(a.scalar()) || a.rank() < 2 || call.callee.name != "cholesky")
+    return of_square(lowerer, call, a, range);
+  const std::size_t batch = batch_rank(a);
+  lowerer.shapes.agree(a.shape[batch], a.shape[batch + 1], range, "for cholesky, which takes a square matrix");
+  const Tensor result = of_square(lowerer, call, real_form(lowerer, a, true, true, batch), range);
+  return complex_form(lowerer, result, a.shape, true, true, batch);
 }
 
 std::vector<Tensor> call_lu(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -243,25 +379,47 @@ std::vector<Tensor> call_lu(Lowerer& lowerer, const ast::Call& call, const Sourc
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
   const Dim k = shorter(lowerer.graph, m);
   return lowerer.algebra.emit_routine(
-      std::move(m.routine), {{Scalar::kI64, {m.rows}}, {m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}}, range);
+      std::move(m.routine),
+      {{Scalar::kI64, m.each({m.rows})}, {m.scalar, m.each({m.rows, k})}, {m.scalar, m.each({k, m.columns})}}, range);
 }
 
 std::vector<Tensor> call_qr(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor a = positional(lowerer, call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kQr, a, call);
-  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  const bool complex = ir::is_complex(a.scalar()) && a.rank() >= 2;
+  const std::size_t batch = batch_rank(a);
+  const Tensor form = complex ? real_form(lowerer, a, true, false, batch) : a;
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kQr, form, call);
+  m.routine.operands = {lowerer.algebra.routine_operand(form, m.scalar, call)};
   const Dim k = shorter(lowerer.graph, m);
-  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}},
-                                      range);
+  const std::vector<Tensor> factors = lowerer.algebra.emit_routine(
+      std::move(m.routine), {{m.scalar, m.each({m.rows, k})}, {m.scalar, m.each({k, m.columns})}}, range);
+  if (!complex) return factors;
+  m.rows = a.shape[batch];
+  m.columns = a.shape[batch + 1];
+  const Dim narrow = shorter(lowerer.graph, m);
+  return {complex_form(lowerer, factors[0], m.each({m.rows, narrow}), true, false, batch),
+          complex_form(lowerer, factors[1], m.each({narrow, m.columns}), true, false, batch)};
 }
+
+namespace {
+
+/// Singular values and eigenvalues, which routines give as complex numbers for a complex matrix.
+Tensor real_numbers(Lowerer& lowerer, const Tensor& values, const SourceRange& range) {
+  return ir::is_complex(values.scalar()) ? lowerer.algebra.apply_unary(ir::UnaryOp::kReal, values, range) : values;
+}
+
+}  // namespace
 
 std::vector<Tensor> call_svd(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor a = positional(lowerer, call, 1, 1, range)[0];
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kSvd, a, call);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
   const Dim k = shorter(lowerer.graph, m);
-  return lowerer.algebra.emit_routine(std::move(m.routine),
-                                      {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
+  std::vector<Tensor> factors = lowerer.algebra.emit_routine(
+      std::move(m.routine),
+      {{m.scalar, m.each({m.rows, k})}, {m.scalar, m.each({k})}, {m.scalar, m.each({k, m.columns})}}, range);
+  factors[1] = real_numbers(lowerer, factors[1], range);
+  return factors;
 }
 
 std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
@@ -269,8 +427,21 @@ std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const Sou
   MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEigh, a, call);
   require_square(lowerer.shapes, m, call, range);
   m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
-  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}},
-                                      range);
+  std::vector<Tensor> spectrum = lowerer.algebra.emit_routine(
+      std::move(m.routine), {{m.scalar, m.each({m.rows})}, {m.scalar, m.each({m.rows, m.columns})}}, range);
+  spectrum[0] = real_numbers(lowerer, spectrum[0], range);
+  return spectrum;
+}
+
+/// The result is complex for reals, too.
+std::vector<Tensor> call_eig(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEig, a, call);
+  require_square(lowerer.shapes, m, call, range);
+  m.scalar = ir::is_narrow(m.scalar) ? Scalar::kC64 : Scalar::kC128;
+  m.routine.operands = {lowerer.algebra.routine_operand(as_complex(a, m.scalar), m.scalar, call)};
+  return lowerer.algebra.emit_routine(std::move(m.routine),
+                                      {{m.scalar, m.each({m.rows})}, {m.scalar, m.each({m.rows, m.columns})}}, range);
 }
 
 }  // namespace tdsl::frontend

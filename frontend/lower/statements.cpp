@@ -13,8 +13,30 @@ namespace tdsl::frontend {
 
 using ir::match;
 
+namespace {
+
+/// Forgets at its end the dimensions that statements of a block have named.
+class BlockDimensions {
+ public:
+  explicit BlockDimensions(Lowerer& lowerer) : lowerer_(lowerer) {
+    for (const auto& [name, dimension] : lowerer.dimensions()) before_.insert(name);
+  }
+  ~BlockDimensions() {
+    std::erase_if(lowerer_.dimensions(), [this](const auto& entry) { return !before_.contains(entry.first); });
+  }
+  BlockDimensions(const BlockDimensions&) = delete;
+  BlockDimensions& operator=(const BlockDimensions&) = delete;
+
+ private:
+  Lowerer& lowerer_;
+  std::set<std::string> before_;
+};
+
+}  // namespace
+
 void lower_block(Lowerer& lowerer, const ast::Block& block) {
   const Names::InScope scope(lowerer.names, Scope::Kind::kBlock);
+  const BlockDimensions dimensions(lowerer);
   for (const ast::StmtPtr& s : block.statements) lower_statement(lowerer, *s);
 }
 
@@ -157,6 +179,16 @@ void warn_of_shared_option(const Names& names, Reports& reports, const ast::Iden
                {{symbol->range, "declared here"}});
 }
 
+/// The value of a variable with a written type, which may name extents found by data.
+Stored typed_value(Lowerer& lowerer, const ast::Identifier& name, const Tensor& given, const ast::TypeExpr& written,
+                   const SourceRange& range) {
+  const std::string what = "`" + name.name + "`";
+  const ir::Type type = lower_type(lowerer, written, bind_found(lowerer, given));
+  const Tensor value = lowerer.values.converted_to(given, type.scalar, what, range);
+  lowerer.shapes.require_shape(value, type, what, range);
+  return lowerer.values.value_of(value, name.name, name.range, &type);
+}
+
 Stored lower_whole_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
                                const ast::Definition& definition) {
   require_no_suffixes(lowerer.reports, definition.suffixes);
@@ -165,12 +197,9 @@ Stored lower_whole_declaration(Lowerer& lowerer, const ast::Target& target, cons
     lowerer.reports.fail(DiagnosticId::kImmutable, definition.op.range,
                          "a whole tensor is declared with =; op= needs index variables or an earlier var");
   }
-  Tensor value = lower(lowerer, *definition.value);
+  const Tensor value = lower(lowerer, *definition.value);
   if (!annotations.type) return lowerer.values.value_of(value, name, target.range);
-  const ir::Type type = lower_type(lowerer, *annotations.type);
-  value = lowerer.values.converted_to(value, type.scalar, "`" + name + "`", definition.value->range);
-  lowerer.shapes.require_shape(value, type, "`" + name + "`", definition.value->range);
-  return lowerer.values.value_of(value, name, target.range, &type);
+  return typed_value(lowerer, target.name, value, *annotations.type, definition.value->range);
 }
 
 Stored lower_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
@@ -251,8 +280,10 @@ std::vector<Tensor> lower_tuple_value(Lowerer& lowerer, const ast::Definition& d
 void lower_tuple_let(Lowerer& lowerer, const ast::TupleLet& l) {
   const std::vector<Tensor> values = lower_tuple_value(lowerer, l.definition, l.names.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
+    const auto& type = l.types[k];
     declare_named(lowerer, l.names[k], l.is_mutable,
-                  lowerer.values.value_of(values[k], l.names[k].name, l.names[k].range));
+                  type ? typed_value(lowerer, l.names[k], values[k], *type, l.definition.value->range)
+                       : lowerer.values.value_of(values[k], l.names[k].name, l.names[k].range));
   }
 }
 
@@ -276,7 +307,7 @@ void assign_whole(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbo
                            ? lowerer.values.stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)
                            : lowerer.values.tensor_of(symbol->value, name, a.target.name.range);
     const auto monoid = combine_monoid(lowerer, op, type.scalar);
-    if (op.kind == ast::AssignKind::kMonoid) {
+    if (op.kind == ast::AssignKind::kMonoid || is_bitwise(op.kind)) {
       value = lowerer.algebra.elementwise({old, value}, Weak::kNo, a.target.range, [&](const std::vector<Expr>& e) {
         return ir::combined(*monoid, e[0], e[1]);
       });

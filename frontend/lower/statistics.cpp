@@ -49,7 +49,8 @@ Tensor call_variance(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   const Tensor mean = reduce_axes(lowerer, {Reducer::kMean, {}, Scalar::kF64}, t, reduced, true, range);
   const Tensor deviation = algebra.arithmetic(BinaryOp::kSub, t, mean, range);
   Tensor squares = deviation;
-  squares.body = ir::binary(BinaryOp::kPow, deviation.body, ir::constant_i64(2), range);
+  squares.body = ir::is_complex(t.scalar()) ? squared_abs(deviation.body, range)
+                                            : ir::binary(BinaryOp::kPow, deviation.body, ir::constant_i64(2), range);
   const Tensor total =
       reduce_axes(lowerer, {Reducer::kSum, {}, Scalar::kF64}, squares, reduced, keeps_dimensions(lowerer, call), range);
   const ast::Expr* ddof = named_argument(call, "ddof");

@@ -112,35 +112,49 @@ Tensor call_outer(Lowerer& lowerer, const ast::Call& call, const SourceRange& ra
   return lowerer.algebra.arithmetic(BinaryOp::kMul, column, lowerer.algebra.fresh(args[1]), range);
 }
 
+namespace {
+
+/// The diagonals of matrices; leading dimensions are a batch of them.
+Tensor diagonals(Lowerer& lowerer, const Tensor& t, const SourceRange& range) {
+  const Extent rows = t.shape[t.rank() - 2].extent, columns = t.shape.back().extent;
+  std::vector<Dim> shape(t.shape.begin(), t.shape.end() - 1);
+  if (!(rows == columns)) {
+    const Expr shorter = ir::binary(BinaryOp::kMin, expr_of(lowerer.graph.program(), rows),
+                                    expr_of(lowerer.graph.program(), columns), range);
+    shape.back().extent = lowerer.graph.extent_of(shorter, "diagonal");
+  }
+  Tensor result = lowerer.algebra.filled(ir::constant_i64(0), t.weak, std::move(shape));
+  std::vector<Expr> subscripts;
+  for (const std::int32_t label : result.labels) subscripts.push_back(ir::index_ref(label));
+  subscripts.push_back(subscripts.back());
+  result.body = element(t, subscripts);
+  return result;
+}
+
+}  // namespace
+
 Tensor call_diag(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const Tensor t = positional(lowerer, call, 1, 1, range)[0];
-  if (t.rank() == 1) {
-    Tensor result = t;
-    result.labels.push_back(lowerer.graph.new_label());
-    result.shape.push_back(t.shape[0]);
-    const Expr on = ir::binary(BinaryOp::kEq, ir::index_ref(result.labels[0]), ir::index_ref(result.labels[1]), range);
-    result.body = ir::select(on, t.body, ir::zero_of(t.scalar()), range);
-    return result;
-  }
-  if (t.rank() != 2)
+  if (t.rank() == 0)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
                          "diag takes a vector or a matrix, but this is " + lowerer.graph.text(t));
-  Dim dim = t.shape[0];
-  if (!(t.shape[0].extent == t.shape[1].extent)) {
-    const Expr shorter = ir::binary(BinaryOp::kMin, expr_of(lowerer.graph.program(), t.shape[0].extent),
-                                    expr_of(lowerer.graph.program(), t.shape[1].extent), range);
-    dim.extent = lowerer.graph.extent_of(shorter, "diagonal");
-  }
-  Tensor result = lowerer.algebra.filled(ir::constant_i64(0), t.weak, {dim});
-  const Expr own = ir::index_ref(result.labels[0]);
-  result.body = element(t, {own, own});
+  if (t.rank() > 1) return diagonals(lowerer, t, range);
+  Tensor result = t;
+  result.labels.push_back(lowerer.graph.new_label());
+  result.shape.push_back(t.shape[0]);
+  const Expr on = ir::binary(BinaryOp::kEq, ir::index_ref(result.labels[0]), ir::index_ref(result.labels[1]), range);
+  result.body = ir::select(on, t.body, ir::zero_of(t.scalar()), range);
   return result;
 }
 
 Tensor call_trace(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  const Tensor diagonal = call_diag(lowerer, call, range);
-  if (diagonal.rank() != 1) lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
-  return reduce_whole(lowerer, {Reducer::kSum, {}, Scalar::kF64}, diagonal, call, range);
+  const Tensor t = positional(lowerer, call, 1, 1, range)[0];
+  if (t.rank() < 2) lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
+  const Tensor diagonal = diagonals(lowerer, t, range);
+  lowerer.values.require_not_padded(diagonal);
+  std::vector<bool> reduced(diagonal.rank(), false);
+  reduced.back() = true;
+  return reduce_axes(lowerer, {Reducer::kSum, {}, Scalar::kF64}, diagonal, reduced, false, range);
 }
 
 Tensor call_triangle(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {

@@ -254,7 +254,8 @@ Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool p
     const bool is_mask = t.scalar() == Scalar::kBool;
     lowerer.reports.fail(DiagnosticId::kNotScalar, e.range,
                          "a subscript is an integer scalar, but this is " + lowerer.graph.text(t) +
-                             (is_mask ? "; where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part"
+                             (is_mask ? "; filter(x, c) has the part, where(c, x, 0.0) keeps the size, sum[i where "
+                                        "c[i]](x[i]) reduces the part"
                                       : "; to gather write let G[i] = A[p[i]]"));
   }
   if (!ir::is_integer(t.scalar())) {

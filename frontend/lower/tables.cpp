@@ -50,8 +50,8 @@ Tensor call_searchsorted(Lowerer& lowerer, const ast::Call& call, const SourceRa
   const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range, {"side"});
   const std::string side = option_word(lowerer, call, "side", {"left", "right"});
   require_vector(lowerer, args[0], "the first argument of searchsorted");
-  Scalar type = common_type(args[0].scalar(), args[0].weak, args[1].scalar(), args[1].weak).type;
-  if (!ir::is_float(type)) type = Scalar::kI64;
+  Scalar type = lowerer.values.common_type(args[0], args[1], range).type;
+  if (!ir::is_float(type) && type != Scalar::kU64) type = Scalar::kI64;
   return for_each_element(lowerer, "searchsorted_" + side, {with_type(args[0], type), with_type(args[1], type)}, 1,
                           range);
 }
@@ -106,7 +106,7 @@ Tensor call_bincount(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   const ast::Expr* weights = named_argument(call, "weights");
   if (weights == nullptr) return call_prelude(lowerer, "bincount", {x, k}, range);
   const Tensor w = lower(lowerer, *weights);
-  const Scalar type = w.scalar() == Scalar::kBool || w.scalar() == Scalar::kI32 ? Scalar::kI64 : w.scalar();
+  const Scalar type = summed_type(w.scalar());
   return call_prelude(lowerer, "bincount_weighted", {x, k, with_type(w, type)}, range);
 }
 

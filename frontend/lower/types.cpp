@@ -25,7 +25,10 @@ Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
   const auto bad = [&](const std::string& message) {
     lowerer.reports.fail(DiagnosticId::kBadDimension, e.range, message);
   };
-  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) return literal->value;
+  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) {
+    if (literal->beyond_i64) bad("a dimension is at most 2^63 - 1");
+    return literal->value;
+  }
   if (const std::string* name = bare_name(e)) {
     const auto dimension = lowerer.dimensions().find(*name);
     if (dimension != lowerer.dimensions().end()) {
@@ -69,6 +72,23 @@ Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name) {
   const Extent size = lowerer.shapes.new_dimension(name);
   lowerer.dimensions()[name.name] = {size, name.range, true};
   return size;
+}
+
+bool is_new_dimension(Lowerer& lowerer, const std::string& name) {
+  return !lowerer.dimensions().contains(name) && !is_scalar_variable(lowerer.graph, lowerer.names, name);
+}
+
+std::optional<Extent> bind_found(Lowerer& lowerer, const ast::Identifier& name, const Extent& extent) {
+  const bool in_program = lowerer.frames.size() == 1;
+  if (!lowerer.shapes.name_found(extent, name, in_program)) return std::nullopt;
+  lowerer.dimensions()[name.name] = {extent, name.range, true};
+  return extent;
+}
+
+BindDimension bind_found(Lowerer& lowerer, const Tensor& value) {
+  return [&lowerer, &value](const ast::Identifier& name, std::size_t d) -> std::optional<Extent> {
+    return d < value.rank() ? bind_found(lowerer, name, value.shape[d].extent) : std::nullopt;
+  };
 }
 
 namespace {
@@ -154,8 +174,7 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
       continue;
     }
     const std::string* name = bare_name(*d.extent);
-    const bool is_new = name != nullptr && !lowerer.dimensions().contains(*name) &&
-                        !is_scalar_variable(lowerer.graph, lowerer.names, *name);
+    const bool is_new = name != nullptr && is_new_dimension(lowerer, *name);
     const auto bound = bind && is_new ? bind({*name, d.extent->range}, result.shape.size()) : std::nullopt;
     result.shape.push_back(bound ? *bound : dimension_extent(lowerer, *d.extent));
     if (result.shape.back().constant())

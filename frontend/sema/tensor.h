@@ -23,8 +23,9 @@ using ir::ValueId;
 /// Openness of an element type: literals adapt to the type of the other operand.
 enum class Weak : std::uint8_t {
   kNo,
-  kInteger,  ///< `2 * 3`: any numeric type, i64 by default
+  kInteger,  ///< `2 * 3`: any numeric type, i64 by default; u64 from 2^63 on
   kFloat,    ///< `1.0`: any float type, f64 by default
+  kComplex,  ///< `2i`: any complex type, c128 by default
   kAny,      ///< `zeros(n)`: any type, f64 by default; values 0 and 1 and expressions of them
 };
 

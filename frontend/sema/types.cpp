@@ -4,6 +4,10 @@
 
 namespace tdsl::frontend {
 
+bool have_common_type(Scalar a, Scalar b) {
+  return !ir::is_integer(a) || !ir::is_integer(b) || ir::is_integer(ir::promote(a, b));
+}
+
 bool widens(Scalar from, Scalar to) { return from == to || ir::promote(from, to) == to; }
 
 namespace {
@@ -12,8 +16,9 @@ namespace {
 Scalar met(Weak weak, Scalar own, Scalar other) {
   switch (weak) {
     case Weak::kNo: return own;
-    case Weak::kInteger: return other == Scalar::kBool ? Scalar::kI64 : other;
+    case Weak::kInteger: return other == Scalar::kBool ? own : other;
     case Weak::kFloat: return ir::is_float(other) ? other : Scalar::kF64;
+    case Weak::kComplex: return ir::is_narrow(other) ? Scalar::kC64 : Scalar::kC128;
     case Weak::kAny: return other;
   }
   TDSL_CHECK(false, "unknown openness");
@@ -26,10 +31,14 @@ Common common_type(Scalar a, Weak a_weak, Scalar b, Weak b_weak) {
   if (a_weak == Weak::kNo && b_weak == Weak::kNo) return {ir::promote(a, b), Weak::kNo};
   if (b_weak == Weak::kNo) return {ir::promote(met(a_weak, a, b), b), Weak::kNo};
   if (a_weak == Weak::kNo) return {ir::promote(met(b_weak, b, a), a), Weak::kNo};
+  if (a_weak == Weak::kComplex || b_weak == Weak::kComplex) return {Scalar::kC128, Weak::kComplex};
   if (a_weak == Weak::kFloat || b_weak == Weak::kFloat) return {Scalar::kF64, Weak::kFloat};
   if (a_weak == Weak::kAny || b_weak == Weak::kAny) return {Scalar::kF64, Weak::kAny};
-  return {Scalar::kI64, Weak::kInteger};
+  const bool large = a == Scalar::kU64 || b == Scalar::kU64;
+  return {large ? Scalar::kU64 : Scalar::kI64, Weak::kInteger};
 }
+
+Scalar summed_type(Scalar s) { return ir::is_float(s) || s == Scalar::kU64 ? s : Scalar::kI64; }
 
 Expr converted(const Expr& e, Scalar to) {
   if (e->type == to) return e;
@@ -44,6 +53,7 @@ bool converts(const Tensor& t, Scalar to) {
     case Weak::kNo: return widens(t.scalar(), to);
     case Weak::kInteger: return to != Scalar::kBool;
     case Weak::kFloat: return ir::is_float(to);
+    case Weak::kComplex: return ir::is_complex(to);
     case Weak::kAny: return true;
   }
   TDSL_CHECK(false, "unknown openness");

@@ -9,6 +9,9 @@ namespace tdsl::frontend {
 /// True if values of `from` convert to `to` without a cast (NumPy's safe casting).
 [[nodiscard]] bool widens(ir::Scalar from, ir::Scalar to);
 
+/// False for u64 with a signed type: no integer type holds the values of both.
+[[nodiscard]] bool have_common_type(ir::Scalar a, ir::Scalar b);
+
 /// The common element type of two operands, and its openness.
 struct Common {
   ir::Scalar type = ir::Scalar::kF64;
@@ -16,6 +19,10 @@ struct Common {
 };
 /// Promotion of mixed arithmetic, where literals adapt to the other operand's type. Two bools give bool.
 [[nodiscard]] Common common_type(ir::Scalar a, Weak a_weak, ir::Scalar b, Weak b_weak);
+
+/// The type of sums and products of elements of this type: i64 for bools and integers, but u64 for u64; of floats the
+/// type itself.
+[[nodiscard]] ir::Scalar summed_type(ir::Scalar s);
 
 /// `e` converted to `to`: pushes the cast into branches, so that literals become literals of the type.
 [[nodiscard]] ir::Expr converted(const ir::Expr& e, ir::Scalar to);

@@ -191,6 +191,14 @@ class DeclaredNames {
       for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
     });
   }
+  /// Names that may be those of extents found by data.
+  void lone_dimensions(const std::optional<ast::TypeExpr>& t) {
+    if (!t) return;
+    for (const ast::Dimension& d : t->dimensions) {
+      const std::string* name = d.extent ? bare_name(*d.extent) : nullptr;
+      if (name != nullptr && !is_outside_(*name)) names_.insert(*name);
+    }
+  }
   void all_names(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
       if (const std::string* name = bare_name(part)) names_.insert(*name);
@@ -203,10 +211,12 @@ class DeclaredNames {
   void statement(const ast::Stmt& s) {
     if (const auto* let = std::get_if<ast::Let>(&s.node)) {
       names_.insert(let->target.name.name);
+      lone_dimensions(let->annotations.type);
       target(let->target, let->definition);
     }
     if (const auto* let = std::get_if<ast::TupleLet>(&s.node)) {
       for (const ast::Identifier& name : let->names) names_.insert(name.name);
+      for (const auto& written : let->types) lone_dimensions(written);
     }
     if (const auto* assign = std::get_if<ast::Assign>(&s.node)) target(assign->target, assign->definition);
     if (const auto* loop = std::get_if<ast::For>(&s.node)) {

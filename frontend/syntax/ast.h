@@ -38,28 +38,32 @@ struct Identifier {
 
 // --- Expressions ---------------------------------------------------------------------------------------------------
 
-enum class UnaryOp : std::uint8_t { kNegate, kNot };
+enum class UnaryOp : std::uint8_t { kNegate, kNot, kInvert };
 
 // clang-format off
 enum class BinaryOp : std::uint8_t {
   kAdd, kSub, kMul, kDiv, kMod, kPow, kMatMul,
+  kBitAnd, kBitOr, kBitXor, kShiftLeft, kShiftRight,
   kEq, kNe, kLt, kLe, kGt, kGe,
   kAnd, kOr,
 };
 // clang-format on
 
-/// `42`, `1_000_000`. Takes the type of the other operand, by default i64. `text` is the spelling. The literal 2^63 is
-/// legal only directly under unary minus and is stored as INT64_MIN (whose negation wraps to itself, the intended
-/// value).
+/// `42`, `1_000_000`, `0xFF`, `0b1010`. Takes the type of the other operand, by default i64. `text` is the spelling.
+/// Numbers from 2^63 on have the bits of a u64, the only type that holds them; 2^63 directly under unary minus is
+/// INT64_MIN (whose negation wraps to itself, the intended value).
 struct IntegerLiteral {
   std::int64_t value = 0;
   std::string text;
+  bool beyond_i64 = false;
 };
 
-/// `1.0`, `2.5e-3`, `inf`, `nan`. f64, or f32 next to f32. `text` is the spelling (for exact conversion to f32).
+/// `1.0`, `2.5e-3`, `inf`, `nan`, and `2i` (`value` times the imaginary unit). f64, or f32 next to f32. `text` is the
+/// spelling (for exact conversion to f32).
 struct FloatLiteral {
   double value = 0;
   std::string text;
+  bool imaginary = false;
 };
 
 /// `true`, `false`.
@@ -77,7 +81,7 @@ struct Name {
   std::string name;
 };
 
-/// `-a`, `!a`.
+/// `-a`, `!a`, `~a`.
 struct Unary {
   UnaryOp op = UnaryOp::kNegate;
   ExprPtr operand;
@@ -272,7 +276,7 @@ struct Suffixes {
   bool for_first = false;
 };
 
-enum class AssignKind : std::uint8_t { kSet, kAdd, kSub, kMul, kDiv, kMin, kMax, kMonoid };
+enum class AssignKind : std::uint8_t { kSet, kAdd, kSub, kMul, kDiv, kMin, kMax, kBitAnd, kBitOr, kBitXor, kMonoid };
 
 /// `=`, `+=`, `min=`, `logaddexp=`. `monoid` is set for kMonoid only.
 struct AssignOp {
@@ -335,6 +339,7 @@ struct Let {
 struct TupleLet {
   bool is_mutable = false;
   std::vector<Identifier> names;
+  std::vector<std::optional<TypeExpr>> types;  ///< one per name
   Definition definition;
 };
 

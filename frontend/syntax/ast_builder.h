@@ -34,6 +34,12 @@ struct SignatureDraft {
   std::vector<ast::TypeParameter> type_parameters = {};
 };
 
+/// `name` or `name: type` in the list of a `let (a, b: f64[m]) = …;`.
+struct TypedName {
+  ast::Identifier name;
+  std::optional<ast::TypeExpr> type;
+};
+
 /// `name = value;` in a monoid; the value is null if the field was reported.
 struct MonoidField {
   ast::Identifier name;
@@ -69,7 +75,7 @@ class AstBuilder {
   ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
   ast::ExprPtr array(std::vector<ast::ExprPtr> elements, const SourceRange& range);
   /// The named element type, f64 for a type parameter; reports types that are not supported.
-  ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
+  ir::Scalar scalar_type(const std::string& name);
   ast::TypeParameter type_parameter(ast::Identifier name, std::optional<ast::Identifier> bound);
   /// The list of a function: distinct names that are not types.
   std::vector<ast::TypeParameter> type_parameters(std::vector<ast::TypeParameter> list);
@@ -102,6 +108,8 @@ class AstBuilder {
   // Statements. Null after an error was reported.
   ast::StmtPtr statement(ast::StmtNode node, const SourceRange& range);
   ast::StmtPtr let(ast::Let node, const SourceRange& range);
+  ast::StmtPtr tuple_let(bool is_mutable, std::vector<TypedName> names, ast::Definition definition,
+                         const SourceRange& range);
   ast::StmtPtr output(ast::Output node, const SourceRange& range);
   ast::StmtPtr assign(PostfixDraft left, ast::Definition definition, const SourceRange& range);
   ast::StmtPtr tuple_assign(std::vector<ast::ExprPtr> targets, ast::Definition definition, const SourceRange& range);
@@ -117,8 +125,6 @@ class AstBuilder {
   void bare_block(const SourceRange& range);
   void unmatched_brace(const SourceRange& range);
 
-  /// Checks deferred to the end of the file.
-  void finish_module();
   std::vector<ast::StmtPtr> take_statements() { return std::move(statements_); }
   /// The statements at top level that were read, also if the file ended in an error.
   std::vector<ast::StmtPtr> take_reached() { return std::move(reached_); }
@@ -138,7 +144,6 @@ class AstBuilder {
   DiagnosticSink& sink_;
   std::vector<ast::StmtPtr> statements_;
   std::vector<ast::StmtPtr> reached_;
-  std::vector<SourceRange> unsigned_minimums_;  // literals 2^63 not (yet) under a minus
   bool depth_reported_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
 #include "frontend/syntax/ast_parts.h"
+#include "frontend/syntax/token.h"
 
 namespace tdsl::frontend {
 
@@ -55,14 +56,9 @@ void AstBuilder::reject_tuple(const ast::ExprPtr& value) {
 }
 
 ast::ExprPtr AstBuilder::integer(std::string text, const SourceRange& range) {
-  std::string digits = text;
-  std::erase(digits, '_');
-  std::uint64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    unsigned_minimums_.push_back(range);
-  }
-  return make(ast::IntegerLiteral{static_cast<std::int64_t>(value), std::move(text)}, range);
+  const std::uint64_t value = integer_value(text).value_or(0);  // the lexer reported others
+  const bool beyond = value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return make(ast::IntegerLiteral{static_cast<std::int64_t>(value), std::move(text), beyond}, range);
 }
 
 ast::ExprPtr AstBuilder::floating(std::string text, const SourceRange& range) {
@@ -73,7 +69,8 @@ ast::ExprPtr AstBuilder::floating(std::string text, const SourceRange& range) {
   if (status == std::errc::result_out_of_range) {
     value = std::strtod(digits.c_str(), nullptr);  // underflow; the lexer reported overflow
   }
-  return make(ast::FloatLiteral{value, std::move(text)}, range);
+  const bool imaginary = text.back() == 'i';
+  return make(ast::FloatLiteral{value, std::move(text), imaginary}, range);
 }
 
 ast::ExprPtr AstBuilder::boolean(bool value, const SourceRange& range) { return make(ast::BoolLiteral{value}, range); }
@@ -87,8 +84,14 @@ ast::ExprPtr AstBuilder::name(ast::Identifier identifier) {
 }
 
 ast::ExprPtr AstBuilder::unary(ast::UnaryOp op, ast::ExprPtr operand, const SourceRange& range) {
-  const bool is_literal = std::holds_alternative<ast::IntegerLiteral>(operand->node) && operand->parentheses == 0;
-  if (op == ast::UnaryOp::kNegate && is_literal) { std::erase(unsigned_minimums_, operand->range); }
+  const auto* literal = std::get_if<ast::IntegerLiteral>(&operand->node);
+  if (op == ast::UnaryOp::kNegate && literal != nullptr && literal->beyond_i64) {
+    if (literal->value != std::numeric_limits<std::int64_t>::min())
+      sink_.error(DiagnosticId::kIntegerOverflow, range, "the integer -" + literal->text + " does not fit 64 bits");
+    ast::IntegerLiteral least = *literal;
+    least.beyond_i64 = false;
+    operand = make(std::move(least), operand->range);
+  }
   return make(ast::Unary{op, std::move(operand)}, range);
 }
 
@@ -136,21 +139,18 @@ namespace {
 
 /// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
 std::string type_parameter_named(const std::string& word) {
-  const bool is_complex = word == "c64" || word == "c128";
-  return is_complex || rt::element_type_named(word) ? "" : word;
+  return rt::element_type_named(word) || is_half_type(word) ? "" : word;
 }
 
 }  // namespace
 
-ir::Scalar AstBuilder::scalar_type(const std::string& name, const SourceRange& range) {
-  const auto type = rt::element_type_named(name);
-  const bool is_complex = name == "c64" || name == "c128";
-  if (is_complex) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
-  return type.value_or(ir::Scalar::kF64);
+ir::Scalar AstBuilder::scalar_type(const std::string& name) {
+  return rt::element_type_named(name).value_or(ir::Scalar::kF64);
 }
 
 ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range) {
-  const ir::Scalar scalar = scalar_type(type, range);
+  const ir::Scalar scalar = scalar_type(type);
+  if (arguments.size() == 2 && ir::is_complex(scalar)) return call({type, range}, std::move(arguments), range);
   if (arguments.size() != 1 || arguments.front().name) {
     sink_.error(DiagnosticId::kNotCallable, range, "a cast takes exactly one value: `" + type + "(x)`");
     return placeholder(range);
@@ -315,7 +315,9 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
-  return {scalar_type(scalar, range), type_parameter_named(scalar), sparse, std::move(dimensions), range};
+  if (is_half_type(scalar))
+    sink_.unsupported(DiagnosticId::kNotSupported, range, "the type `" + scalar + "` is not supported yet; write f32");
+  return {scalar_type(scalar), type_parameter_named(scalar), sparse, std::move(dimensions), range};
 }
 
 }  // namespace tdsl::frontend

@@ -142,6 +142,16 @@ ast::StmtPtr AstBuilder::let(ast::Let node, const SourceRange& range) {
   return statement(std::move(node), range);
 }
 
+ast::StmtPtr AstBuilder::tuple_let(bool is_mutable, std::vector<TypedName> names, ast::Definition definition,
+                                   const SourceRange& range) {
+  ast::TupleLet let{is_mutable, {}, {}, std::move(definition)};
+  for (TypedName& declared : names) {
+    let.names.push_back(std::move(declared.name));
+    let.types.push_back(std::move(declared.type));
+  }
+  return statement(std::move(let), range);
+}
+
 ast::StmtPtr AstBuilder::output(ast::Output node, const SourceRange& range) {
   if (node.definition) { check_spacing(node.definition->op, node.target.name); }
   return statement(std::move(node), range);
@@ -376,13 +386,6 @@ void AstBuilder::bare_block(const SourceRange& range) {
 
 void AstBuilder::unmatched_brace(const SourceRange& range) {
   sink_.error(DiagnosticId::kSyntaxError, range, "unmatched `}`");
-}
-
-void AstBuilder::finish_module() {
-  for (const SourceRange& range : unsigned_minimums_) {
-    sink_.error(DiagnosticId::kIntegerOverflow, range,
-                "the integer 9223372036854775808 does not fit 64 bits; only its negative does");
-  }
 }
 
 }  // namespace tdsl::frontend

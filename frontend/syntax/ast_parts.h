@@ -101,7 +101,7 @@ class SyntaxParts {
     add(node.target), add(node.annotations), add(node.definition), add(node.every), add(node.record);
   }
   void operator()(const ast::Let& node) { add(node.target), add(node.annotations), add(node.definition); }
-  void operator()(const ast::TupleLet& node) { add(node.definition); }
+  void operator()(const ast::TupleLet& node) { add(node.types), add(node.definition); }
   void operator()(const ast::Assign& node) { add(node.target), add(node.definition); }
   void operator()(const ast::TupleAssign& node) { add(node.definition); }
   void operator()(const ast::For& node) { add(node.ranges), add(node.body); }

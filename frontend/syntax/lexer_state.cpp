@@ -31,9 +31,11 @@ const std::map<std::string, int, std::less<>>& keywords() {
         {"where", Kind::TOK_WHERE},   {"sparse", Kind::TOK_SPARSE},   {"true", Kind::TOK_TRUE},
         {"false", Kind::TOK_FALSE},   {"inf", Kind::TOK_INF},         {"nan", Kind::TOK_NAN},
         {"by", Kind::TOK_BY},         {"out", Kind::TOK_OUT},         {"kernel", Kind::TOK_KERNEL},
-        {"every", Kind::TOK_EVERY},   {"c64", Kind::TOK_TYPE},        {"c128", Kind::TOK_TYPE},
+        {"every", Kind::TOK_EVERY},
     };
-    for (const rt::ElementInfo& info : rt::kElementTypes) words.emplace(info.name, Kind::TOK_TYPE);
+    for (const rt::ElementInfo& info : rt::kElementTypes) {
+      if (!rt::is_contextual(info.type)) words.emplace(info.name, Kind::TOK_TYPE);
+    }
     return words;
   }();
   return table;
@@ -41,18 +43,50 @@ const std::map<std::string, int, std::less<>>& keywords() {
 
 const std::map<std::string, int, std::less<>>& symbols() {
   static const std::map<std::string, int, std::less<>> table = {
-      {"+", Kind::TOK_PLUS},         {"-", Kind::TOK_MINUS},         {"*", Kind::TOK_STAR},
-      {"/", Kind::TOK_SLASH},        {"%", Kind::TOK_PERCENT},       {"@", Kind::TOK_AT},
-      {"**", Kind::TOK_POWER},       {"=", Kind::TOK_ASSIGN},        {"+=", Kind::TOK_ADD_ASSIGN},
-      {"-=", Kind::TOK_SUB_ASSIGN},  {"*=", Kind::TOK_MUL_ASSIGN},   {"/=", Kind::TOK_DIV_ASSIGN},
-      {"==", Kind::TOK_EQUAL},       {"!=", Kind::TOK_NOT_EQUAL},    {"<", Kind::TOK_LESS},
-      {"<=", Kind::TOK_LESS_EQUAL},  {">", Kind::TOK_GREATER},       {">=", Kind::TOK_GREATER_EQUAL},
-      {"&&", Kind::TOK_AND},         {"||", Kind::TOK_OR},           {"!", Kind::TOK_NOT},
-      {"'", Kind::TOK_QUOTE},        {"(", Kind::TOK_LEFT_PAREN},    {")", Kind::TOK_RIGHT_PAREN},
-      {"[", Kind::TOK_LEFT_BRACKET}, {"]", Kind::TOK_RIGHT_BRACKET}, {"{", Kind::TOK_LEFT_BRACE},
-      {"}", Kind::TOK_RIGHT_BRACE},  {",", Kind::TOK_COMMA},         {";", Kind::TOK_SEMICOLON},
-      {":", Kind::TOK_COLON},        {".", Kind::TOK_DOT},           {"..", Kind::TOK_DOT_DOT},
-      {"->", Kind::TOK_ARROW},       {"...", Kind::TOK_ELLIPSIS},
+      {"+", Kind::TOK_PLUS},
+      {"-", Kind::TOK_MINUS},
+      {"*", Kind::TOK_STAR},
+      {"/", Kind::TOK_SLASH},
+      {"%", Kind::TOK_PERCENT},
+      {"@", Kind::TOK_AT},
+      {"**", Kind::TOK_POWER},
+      {"=", Kind::TOK_ASSIGN},
+      {"+=", Kind::TOK_ADD_ASSIGN},
+      {"-=", Kind::TOK_SUB_ASSIGN},
+      {"*=", Kind::TOK_MUL_ASSIGN},
+      {"/=", Kind::TOK_DIV_ASSIGN},
+      {"==", Kind::TOK_EQUAL},
+      {"!=", Kind::TOK_NOT_EQUAL},
+      {"<", Kind::TOK_LESS},
+      {"<=", Kind::TOK_LESS_EQUAL},
+      {">", Kind::TOK_GREATER},
+      {">=", Kind::TOK_GREATER_EQUAL},
+      {"&&", Kind::TOK_AND},
+      {"||", Kind::TOK_OR},
+      {"!", Kind::TOK_NOT},
+      {"'", Kind::TOK_QUOTE},
+      {"(", Kind::TOK_LEFT_PAREN},
+      {")", Kind::TOK_RIGHT_PAREN},
+      {"[", Kind::TOK_LEFT_BRACKET},
+      {"]", Kind::TOK_RIGHT_BRACKET},
+      {"{", Kind::TOK_LEFT_BRACE},
+      {"}", Kind::TOK_RIGHT_BRACE},
+      {",", Kind::TOK_COMMA},
+      {";", Kind::TOK_SEMICOLON},
+      {":", Kind::TOK_COLON},
+      {".", Kind::TOK_DOT},
+      {"..", Kind::TOK_DOT_DOT},
+      {"->", Kind::TOK_ARROW},
+      {"...", Kind::TOK_ELLIPSIS},
+      {"&", Kind::TOK_BIT_AND},
+      {"|", Kind::TOK_BIT_OR},
+      {"^", Kind::TOK_BIT_XOR},
+      {"~", Kind::TOK_BIT_NOT},
+      {"<<", Kind::TOK_SHIFT_LEFT},
+      {">>", Kind::TOK_SHIFT_RIGHT},
+      {"&=", Kind::TOK_BIT_AND_ASSIGN},
+      {"|=", Kind::TOK_BIT_OR_ASSIGN},
+      {"^=", Kind::TOK_BIT_XOR_ASSIGN},
   };
   return table;
 }
@@ -86,6 +120,13 @@ std::string without_underscores(std::string_view text) {
   std::string result(text);
   std::erase(result, '_');
   return result;
+}
+
+bool is_number(std::string_view text) {
+  const std::string digits = without_underscores(text);
+  double value = 0;
+  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return end == digits.data() + digits.size();
 }
 
 }  // namespace
@@ -166,11 +207,7 @@ void LexerState::check_utf8(std::string_view text) {
 void LexerState::word(std::string_view match) { push(kind_of_word(match), std::string(match)); }
 
 void LexerState::integer(std::string_view match) {
-  const std::string digits = without_underscores(match);
-  std::uint64_t value = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // 2^63 passes: it is legal under unary minus, which the parser checks.
-  if (status != std::errc() || value > std::uint64_t{1} << 63U) {
+  if (!integer_value(match)) {
     error(DiagnosticId::kIntegerOverflow, match_range(), "the integer " + std::string(match) + " does not fit 64 bits");
     push(Kind::TOK_INTEGER, "0");
     return;
@@ -200,12 +237,17 @@ void LexerState::bad_number(std::string_view match) {
     message += ": a point needs digits on both sides; write `0" + std::string(match) + "`";
   } else if (match.back() == '.') {
     message += ": a point needs digits on both sides; write `" + std::string(match) + "0`";
-  } else if (match.starts_with("0x") || match.starts_with("0b") || match.starts_with("0o")) {
-    message += ": integers are written in decimal";
+  } else if (match.starts_with("0x") || match.starts_with("0b")) {
+    message += match[1] == 'x' ? ": a hexadecimal number has the digits 0 to 9 and A to F"
+                               : ": a binary number has the digits 0 and 1";
+  } else if (match.starts_with("0o") || match.starts_with("0X") || match.starts_with("0B")) {
+    message += ": integers are written in decimal, as 0xFF or as 0b1010";
   } else if (match.back() == '+' || match.back() == '-' || match.back() == 'e' || match.back() == 'E') {
     message += ": the exponent has no digits";
   } else if (match.back() == '_') {
     message += ": `_` stands between digits";
+  } else if (match.back() == 'j' && is_number(match.substr(0, match.size() - 1))) {
+    message += ": the imaginary unit is `i`; write `" + std::string(match.substr(0, match.size() - 1)) + "i`";
   } else if (digits != std::string_view::npos && match[digits] != '.') {
     message += "; a product needs `*`";
   }
@@ -300,7 +342,8 @@ void LexerState::limit_nesting() {
     blocks = token.kind == Kind::TOK_LEFT_BRACE                  ? blocks + 1
              : token.kind == Kind::TOK_RIGHT_BRACE && blocks > 0 ? blocks - 1
                                                                  : blocks;
-    signs = token.kind == Kind::TOK_MINUS || token.kind == Kind::TOK_NOT ? signs + 1 : 0;
+    signs =
+        token.kind == Kind::TOK_MINUS || token.kind == Kind::TOK_NOT || token.kind == Kind::TOK_BIT_NOT ? signs + 1 : 0;
     if (depth >= ast::kMaxDepth || signs >= ast::kMaxDepth || blocks > ast::kMaxBlocks) {
       error(DiagnosticId::kNestingTooDeep, token.range,
             blocks > ast::kMaxBlocks ? "blocks nest more than " + std::to_string(ast::kMaxBlocks) + " deep"
@@ -371,6 +414,16 @@ std::string unknown_statement(const std::string& word, const std::string& meant)
 
 std::string reserved_name(const std::string& word) {
   return "`" + word + "` is a reserved word and cannot be used as a name";
+}
+
+std::optional<std::uint64_t> integer_value(std::string_view text) {
+  std::string digits(text);
+  std::erase(digits, '_');
+  const int base = digits.starts_with("0x") ? 16 : digits.starts_with("0b") ? 2 : 10;
+  const char* const begin = digits.data() + (base == 10 ? 0 : 2);
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(begin, digits.data() + digits.size(), value, base);
+  return status == std::errc() ? std::optional(value) : std::nullopt;
 }
 
 std::string quoted_string(const std::string& value) {

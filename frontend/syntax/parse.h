@@ -5,6 +5,7 @@
 
 #include "frontend/diagnostics/diagnostics.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/token.h"
 
 namespace tdsl::frontend {
 
@@ -13,14 +14,16 @@ namespace tdsl::frontend {
 [[nodiscard]] std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file,
                                                     DiagnosticSink& sink, const SourceRange* place = nullptr);
 
-/// A module, and whether its file has no error.
-struct ParsedFile {
-  ast::Module module;
-  bool complete = false;
+/// A parsed text, and the messages about it.
+struct ParsedText {
+  TokenizedFile tokens;   ///< as written
+  ast::Module module;     ///< after errors, the statements that could be parsed
+  bool complete = false;  ///< there are no errors
+  DiagnosticSink messages;
 };
 
-/// The same for editors: after errors, the statements that could be parsed.
-[[nodiscard]] ParsedFile parse_partly(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
-                                      const SourceRange* place = nullptr);
+/// The same for editors, whose programs are broken most of the time.
+[[nodiscard]] ParsedText parse_text(const SourceManager& sources, std::uint32_t file,
+                                    const SourceRange* place = nullptr);
 
 }  // namespace tdsl::frontend

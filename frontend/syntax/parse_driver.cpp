@@ -131,37 +131,39 @@ GeneratedParser::symbol_type yylex(ParseDriver& driver) {
   }
 }
 
-ParsedFile parse_partly(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
-                        const SourceRange* place) {
-  const std::size_t errors_before = sink.error_count();
-  TokenizedFile tokenized = tokenize(sources, file, sink);
+ParsedText parse_text(const SourceManager& sources, std::uint32_t file, const SourceRange* place) {
+  ParsedText result;
+  DiagnosticSink& sink = result.messages;
+  result.tokens = tokenize(sources, file, sink);
   if (place != nullptr) {
-    for (Token& token : tokenized.tokens) token.range = *place;
+    for (Token& token : result.tokens.tokens) token.range = *place;
   }
-  report_foreign_blocks(tokenized, sink);
+  TokenizedFile repaired = result.tokens;
+  report_foreign_blocks(repaired, sink);
   for (int repairs = 0;; ++repairs) {
     DiagnosticSink run_sink;
-    ParseDriver driver(tokenized, run_sink, repairs < kMaxRepairs);
+    ParseDriver driver(repaired, run_sink, repairs < kMaxRepairs);
     GeneratedParser parser(driver);
     const bool accepted = parser.parse() == 0;
     if (driver.repair()) {
       const Repair repair = *driver.repair();
-      apply(repair, tokenized);
+      apply(repair, repaired);
       continue;
     }
-    driver.builder().finish_module();
     sink.add_all(run_sink);
-    report_missing(tokenized, sink);
-    const bool complete = sink.error_count() == errors_before;
-    TDSL_CHECK(accepted || !complete, "a file without errors is accepted");
+    report_missing(repaired, sink);
+    result.complete = !sink.has_errors();
+    TDSL_CHECK(accepted || !result.complete, "a file without errors is accepted");
     auto statements = accepted ? driver.builder().take_statements() : driver.builder().take_reached();
-    return {{file, std::move(statements), std::move(tokenized.comments)}, complete};
+    result.module = {file, std::move(statements), std::move(repaired.comments)};
+    return result;
   }
 }
 
 std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                       const SourceRange* place) {
-  ParsedFile parsed = parse_partly(sources, file, sink, place);
+  ParsedText parsed = parse_text(sources, file, place);
+  sink.add_all(parsed.messages);
   return parsed.complete ? std::optional(std::move(parsed.module)) : std::nullopt;
 }
 

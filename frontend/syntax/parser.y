@@ -68,12 +68,16 @@ List append(List list, Item item) {
 %token PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%" AT "@" POWER "**" NOT "!" QUOTE "'"
        EQUAL "==" NOT_EQUAL "!=" LESS "<" LESS_EQUAL "<=" GREATER ">" GREATER_EQUAL ">=" AND "&&" OR "||"
        ASSIGN "=" ADD_ASSIGN "+=" SUB_ASSIGN "-=" MUL_ASSIGN "*=" DIV_ASSIGN "/="
+       BIT_AND "&" BIT_OR "|" BIT_XOR "^" BIT_NOT "~" SHIFT_LEFT "<<" SHIFT_RIGHT ">>"
+       BIT_AND_ASSIGN "&=" BIT_OR_ASSIGN "|=" BIT_XOR_ASSIGN "^="
        LEFT_PAREN "(" RIGHT_PAREN ")" LEFT_BRACKET "[" RIGHT_BRACKET "]" LEFT_BRACE "{" RIGHT_BRACE "}"
        COMMA "," SEMICOLON ";" COLON ":" DOT "." DOT_DOT ".." ELLIPSIS "..." ARROW "->"
 
 %type <ast::Identifier> identifier path
 %type <std::vector<ast::Identifier>> identifiers
-%type <ast::ExprPtr> expr disjunction conjunction comparison sum product unary power exponent operand primary
+%type <TypedName> declared
+%type <std::vector<TypedName>> declared_names
+%type <ast::ExprPtr> expr disjunction conjunction comparison bitor bitxor bitand shift sum product unary power exponent operand primary
 %type <ast::ExprPtr> value tuple optional_expr optional_step every
 %type <ast::ExprPtr> extent extent_term extent_factor
 %type <ast::BinaryOp> comparison_op
@@ -154,9 +158,9 @@ statement:
 | let_or_var target ":" type annotations definition ";"
                                                   { auto notes = $5; notes.type = $4;
                                                     $$ = BUILD.let({$1, $2, std::move(notes), $6}, @$); }
-| let_or_var "(" identifier "," identifiers ")" tuple_definition ";"
+| let_or_var "(" declared "," declared_names ")" tuple_definition ";"
                                                   { auto names = $5; names.insert(names.begin(), $3);
-                                                    $$ = BUILD.statement(ast::TupleLet{$1, std::move(names), $7}, @$); }
+                                                    $$ = BUILD.tuple_let($1, std::move(names), $7, @$); }
 | postfix definition ";"                          { $$ = BUILD.assign($1, $2, @$); }
 | "(" expr "," exprs ")" tuple_definition ";"     { auto targets = $4; targets.insert(targets.begin(), $2);
                                                     $$ = BUILD.tuple_assign(std::move(targets), $6, @$); }
@@ -205,6 +209,16 @@ identifiers:
 | identifiers "," identifier                      { $$ = append($1, $3); }
 ;
 
+declared:
+  identifier                                      { $$ = {$1, {}}; }
+| identifier ":" type                             { $$ = {$1, $3}; }
+;
+
+declared_names:
+  declared                                        { $$.push_back($1); }
+| declared_names "," declared                     { $$ = append($1, $3); }
+;
+
 path:
   identifier                                      { $$ = $1; }
 | path "." identifier                             { auto p = $1; p.name += "." + $3.name; $$ = std::move(p); }
@@ -247,6 +261,9 @@ assign_op:
 | "-="                                            { $$ = BUILD.assign_op(ast::AssignKind::kSub, @1); }
 | "*="                                            { $$ = BUILD.assign_op(ast::AssignKind::kMul, @1); }
 | "/="                                            { $$ = BUILD.assign_op(ast::AssignKind::kDiv, @1); }
+| "&="                                            { $$ = BUILD.assign_op(ast::AssignKind::kBitAnd, @1); }
+| "|="                                            { $$ = BUILD.assign_op(ast::AssignKind::kBitOr, @1); }
+| "^="                                            { $$ = BUILD.assign_op(ast::AssignKind::kBitXor, @1); }
 | identifier "="                                  { $$ = BUILD.monoid_assign($1, @2); }
 ;
 
@@ -336,14 +353,35 @@ conjunction:
 ;
 
 comparison:
-  sum                                             { $$ = $1; }
-| comparison comparison_op sum                    { $$ = BUILD.comparison($2, $1, $3, @2); }
+  bitor                                           { $$ = $1; }
+| comparison comparison_op bitor                  { $$ = BUILD.comparison($2, $1, $3, @2); }
 ;
 
 comparison_op:
   "==" { $$ = ast::BinaryOp::kEq; } | "!=" { $$ = ast::BinaryOp::kNe; }
 | "<"  { $$ = ast::BinaryOp::kLt; } | "<=" { $$ = ast::BinaryOp::kLe; }
 | ">"  { $$ = ast::BinaryOp::kGt; } | ">=" { $$ = ast::BinaryOp::kGe; }
+;
+
+bitor:
+  bitxor                                          { $$ = $1; }
+| bitor "|" bitxor                                { $$ = BUILD.binary(ast::BinaryOp::kBitOr, $1, $3, @2); }
+;
+
+bitxor:
+  bitand                                          { $$ = $1; }
+| bitxor "^" bitand                               { $$ = BUILD.binary(ast::BinaryOp::kBitXor, $1, $3, @2); }
+;
+
+bitand:
+  shift                                           { $$ = $1; }
+| bitand "&" shift                                { $$ = BUILD.binary(ast::BinaryOp::kBitAnd, $1, $3, @2); }
+;
+
+shift:
+  sum                                             { $$ = $1; }
+| shift "<<" sum                                  { $$ = BUILD.binary(ast::BinaryOp::kShiftLeft, $1, $3, @2); }
+| shift ">>" sum                                  { $$ = BUILD.binary(ast::BinaryOp::kShiftRight, $1, $3, @2); }
 ;
 
 sum:
@@ -364,6 +402,7 @@ unary:
   power                                           { $$ = $1; }
 | "-" unary                                       { $$ = BUILD.unary(ast::UnaryOp::kNegate, $2, @$); }
 | "!" unary                                       { $$ = BUILD.unary(ast::UnaryOp::kNot, $2, @$); }
+| "~" unary                                       { $$ = BUILD.unary(ast::UnaryOp::kInvert, $2, @$); }
 ;
 
 power:

@@ -1,10 +1,12 @@
 #include "frontend/syntax/type_words.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 
 #include "frontend_parser.hpp"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -42,9 +44,66 @@ std::size_t end_of_function(const std::vector<Token>& tokens, std::size_t first)
   return tokens.size();
 }
 
+/// The brackets around a token, from the outermost on. The types of a function type or of several results stand in
+/// brackets of their own.
+class Brackets {
+ public:
+  enum class Kind : std::uint8_t { kBlock, kValues, kTypes, kSubscripts };
+
+  void open(Kind kind) { open_.push_back(kind); }
+  void close() {
+    if (!open_.empty()) open_.pop_back();
+  }
+  [[nodiscard]] Kind innermost() const { return open_.empty() ? Kind::kBlock : open_.back(); }
+
+ private:
+  std::vector<Kind> open_;
+};
+
+/// True if a type stands at `i`: behind a `:` that is not a slice's, behind `->`, and among the types of a function
+/// type. Words may stand between: `x: in u8[n]`, `A: sparse u8[n, m]`, `k: literal u8`.
+bool type_stands_at(const std::vector<Token>& tokens, std::size_t i, Brackets::Kind inside) {
+  const auto between = [](const Token& t) {
+    return t.kind == Kind::TOK_SPARSE || t.kind == Kind::TOK_IN || t.kind == Kind::TOK_OUT || t.text == "literal";
+  };
+  std::size_t before = i;
+  while (before > 0 && between(tokens[before - 1])) --before;
+  if (before == 0) return false;
+  const int kind = tokens[before - 1].kind;
+  const bool listed = kind == Kind::TOK_LEFT_PAREN || kind == Kind::TOK_COMMA;
+  return kind == Kind::TOK_ARROW || (kind == Kind::TOK_COLON && inside != Brackets::Kind::kSubscripts) ||
+         (listed && inside == Brackets::Kind::kTypes);
+}
+
+void mark_contextual_types(std::vector<Token>& tokens) {
+  Brackets brackets;
+  const auto kind_before = [&](std::size_t i, std::size_t steps) {
+    return i >= steps ? tokens[i - steps].kind : static_cast<int>(Kind::TOK_END);
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    Token& token = tokens[i];
+    const int kind = token.kind;
+    if (kind == Kind::TOK_LEFT_PAREN) {
+      const bool of_function = kind_before(i, 1) == Kind::TOK_FN && kind_before(i, 2) == Kind::TOK_COLON;
+      brackets.open(of_function || kind_before(i, 1) == Kind::TOK_ARROW ? Brackets::Kind::kTypes
+                                                                        : Brackets::Kind::kValues);
+    } else if (kind == Kind::TOK_LEFT_BRACKET) {
+      brackets.open(Brackets::Kind::kSubscripts);
+    } else if (kind == Kind::TOK_LEFT_BRACE) {
+      brackets.open(Brackets::Kind::kBlock);
+    } else if (kind == Kind::TOK_RIGHT_PAREN || kind == Kind::TOK_RIGHT_BRACKET || kind == Kind::TOK_RIGHT_BRACE) {
+      brackets.close();
+    } else if (kind == Kind::TOK_NAME && (rt::element_type_named(token.text) || is_half_type(token.text)) &&
+               type_stands_at(tokens, i, brackets.innermost())) {
+      token.kind = Kind::TOK_TYPE;
+    }
+  }
+}
+
 }  // namespace
 
 void mark_type_words(std::vector<Token>& tokens) {
+  mark_contextual_types(tokens);
   std::vector<Token> marked;
   marked.reserve(tokens.size());
   std::set<std::string> types;

@@ -52,7 +52,7 @@ ByValue by_value(const Compute& c, const std::function<const Type&(ValueId)>& ty
       !c.monoid || !combines_freely(*c.monoid))
     return ByValue::kNone;
   const Expr& body = c.bodies.front();
-  if (body->type == Scalar::kBool) return ByValue::kNone;
+  if (body->type == Scalar::kBool || is_complex(body->type)) return ByValue::kNone;
   const StoredOperand& x = c.iteration->driver();
   const auto is_out = [&](std::int32_t label) { return label < static_cast<std::int32_t>(c.out.size()); };
   const std::int32_t row = x.labels[0], column = x.labels[1];

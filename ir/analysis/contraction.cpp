@@ -151,7 +151,7 @@ std::optional<Contraction> contracted(LabelSet left, LabelSet right, const Label
 
 std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels& labels) {
   if (c.bodies.size() != 1 || !c.monoid || c.monoid->kind != Monoid::Kind::kSum || c.guard || c.out.empty() ||
-      !is_real(c.bodies[0]->type))
+      !is_float(c.bodies[0]->type))
     return std::nullopt;
   const auto* product = std::get_if<Binary>(&c.bodies[0]->op);
   const auto* left =

@@ -59,12 +59,12 @@ class SerialCheck {
         [&](const Random&) {
           if (program_.type(n.results[0]).rank() > 0) refuse(n.range, "it draws tensors of random numbers");
         },
-        [&](const Routine& x) { no("it calls a library routine")(x); },
-        [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
+        [&](const Routine& r) { routine(n, r); }, [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
         [&](const Choose& x) { no("it chooses between forms")(x); },
         [&](const Fused& x) { no("it holds a fused operator")(x); },
         [&](const Output& x) { no("it holds an output")(x); },
         [&](const Dimension& x) { no("it binds a dimension")(x); },
+        [&](const Found& x) { no("it finds an extent by data")(x); },
         [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
         [&](const Gradient& x) { no("it takes a derivative")(x); });
   }
@@ -88,13 +88,29 @@ class SerialCheck {
       refuse(n.range, "it reduces tensors that it does not write: parallel work");
   }
 
+  /// Routines on matrices stand among whole tensors.
+  void routine(const Node& n, const Routine& r) {
+    const auto fits = [&](ValueId v) {
+      const Type& type = program_.type(v);
+      return type.rank() <= 2 && !type.is_compressed() && is_real(type.scalar);
+    };
+    const bool all = std::ranges::all_of(r.operands, fits) && std::ranges::all_of(n.results, fits);
+    if (work_ == SerialWork::kScalars || !runs_in_tasks(r.kind) || !all || program_.type(r.operands[0]).rank() != 2)
+      return refuse(n.range, "it calls a library routine");
+    if (std::ranges::any_of(r.operands, [this](ValueId v) { return changes_size(v); }))
+      refuse(n.range, "its matrices change their sizes");
+  }
+
+  /// True if the extents vary between iterations.
+  [[nodiscard]] bool changes_size(ValueId v) const {
+    return std::ranges::any_of(program_.type(v).shape, [this](const Extent& e) {
+      return std::ranges::any_of(e.values(), [this](ValueId x) { return variables_.is_inside(x); });
+    });
+  }
+
   void tensors(const Node& n, const Compute& c) {
     for (const ValueId v : n.results) {
-      for (const Extent& e : program_.type(v).shape) {
-        const std::vector<ValueId> values = e.values();
-        const bool changes = std::ranges::any_of(values, [&](ValueId x) { return variables_.is_inside(x); });
-        if (changes && !variables_.is_temporary(v)) refuse(n.range, "its tensors change their sizes");
-      }
+      if (changes_size(v) && !variables_.is_temporary(v)) refuse(n.range, "its tensors change their sizes");
     }
     if (!c.left.empty() && !c.combine && !places_once(c))
       refuse(n.range, "whether it writes an element twice depends on data");

@@ -20,7 +20,8 @@ struct NotSerial {
 /// writes. Nothing if the loop is serial; `serial_loops` records this in For::serial and While::serial.
 ///
 /// With `kTensors`, whole tensors are values like scalars: computed point by point, and copied if an old value is
-/// needed along with a new one. This is correct for all sizes and sensible for small ones.
+/// needed along with a new one; so are routines on matrices (`runs_in_tasks`). This is correct for all sizes and
+/// sensible for small ones.
 enum class SerialWork : std::uint8_t { kScalars, kTensors };
 [[nodiscard]] std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop,
                                                       SerialWork work = SerialWork::kScalars);

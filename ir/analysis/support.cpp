@@ -57,6 +57,7 @@ bool keeps_zero(UnaryOp op) {
   using enum UnaryOp;
   switch (op) {
     case kNot:
+    case kBitNot:
     case kExp:
     case kLog:
     case kCos:
@@ -183,14 +184,19 @@ Support SupportFinder::of_binary(const Expr& e, const Binary& b) {
     case BinaryOp::kSub:
     case BinaryOp::kMin:
     case BinaryOp::kMax:
+    case BinaryOp::kBitOr:
+    case BinaryOp::kBitXor:
     case BinaryOp::kOr: {
       Support left = of(b.left);
       return any_of({std::move(left), of(b.right)});
     }
+    case BinaryOp::kBitAnd:
     case BinaryOp::kAnd: {
       Support left = of(b.left);
       return all_of({std::move(left), of(b.right)});
     }
+    case BinaryOp::kShiftLeft:
+    case BinaryOp::kShiftRight: return of(b.left);
     case BinaryOp::kPow: return is_positive_constant(b.right) ? of(b.left) : kAlwaysSupport;
     default: return kAlwaysSupport;
   }
@@ -218,8 +224,11 @@ Support SupportFinder::of_comparison(const Binary& b) {
     const auto* c = std::get_if<Constant>(&e->op);
     if (c == nullptr) return std::nullopt;
     return match(
-        c->value, [](bool v) { return v ? 1.0 : 0.0; }, [](std::int64_t v) { return static_cast<double>(v); },
-        [](double v) { return v; });
+        c->value, [](bool v) { return v ? 1.0 : 0.0; },
+        [&](std::int64_t v) {
+          return e->type == Scalar::kU64 ? static_cast<double>(static_cast<std::uint64_t>(v)) : static_cast<double>(v);
+        },
+        [](double v) { return v; }, [](rt::Complex<double> z) { return z.re; });
   };
   const auto left = at_absence(b.left);
   const auto right = at_absence(b.right);

@@ -11,6 +11,7 @@ bool is_square(const Binary& b) {
 }
 
 bool has_vector_form(const ExprNode& node) {
+  if (!has_vectors(node.type)) return false;
   if (const auto* u = std::get_if<Unary>(&node.op)) {
     using enum UnaryOp;
     return u->op == kNeg || u->op == kNot || u->op == kAbs || u->op == kRelu || u->op == kIsNan;
@@ -18,8 +19,8 @@ bool has_vector_form(const ExprNode& node) {
   if (const auto* b = std::get_if<Binary>(&node.op)) {
     using enum BinaryOp;
     return is_square(*b) ||
-           (b->op != kRem && b->op != kPow && b->op != kMod && !is_boundary(b->op) && !is_library_function(b->op) &&
-            ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
+           (b->op != kRem && b->op != kPow && b->op != kMod && !is_boundary(b->op) && !is_bitwise(b->op) &&
+            !is_library_function(b->op) && ((b->op != kDiv && b->op != kAbsentDiv) || is_float(node.type)));
   }
   return !std::holds_alternative<Apply>(node.op);
 }

@@ -16,6 +16,7 @@ void Activity::add(const Region& region) {
 bool Activity::flow(ValueId from, ValueId to) { return contains(from) && active_.insert(to).second; }
 
 void Activity::add_compute(const Node& node, const Compute& c) {
+  if (c.constant) return;
   const bool position = c.monoid && locates(*c.monoid);
   for (std::size_t k = 0; k < node.results.size(); ++k) {
     const bool depends_on = (!position && depends(c.bodies[k])) || (c.base && contains(*c.base));
@@ -39,7 +40,7 @@ void Activity::add_carried(const std::vector<ValueId>& inits, const std::vector<
 
 void Activity::add(const Node& node) {
   match(
-      node.op, [](const Dimension&) {}, [](const Param&) {}, [](const Input&) {},
+      node.op, [](const Dimension&) {}, [](const Found&) {}, [](const Param&) {}, [](const Input&) {},
       [&](const Compute& c) { add_compute(node, c); }, [](const Random&) {},
       [&](const Routine& r) {
         for (const ValueId operand : r.operands) {

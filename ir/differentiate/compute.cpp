@@ -103,8 +103,9 @@ class ComputeAdjoint {
     if (sums_elements()) return adjoints_.add(*compute_.base, adjoint_, range_);
     if (meeting_) {
       const Expr given = adjoint_.at(type_, plain_subscripts(type_.shape.size()));
-      return adjoints_.add(*compute_.base,
-                           writer_.filled(dense(type_), product_of(given, meeting_->element), name(), range_), range_);
+      return adjoints_.add(
+          *compute_.base,
+          writer_.filled(dense(type_), product_of(given, conjugated(meeting_->element)), name(), range_), range_);
     }
     Compute cleared;
     cleared.out = compute_.out;
@@ -127,7 +128,7 @@ class ComputeAdjoint {
 
   void body_adjoints() {
     const Expr given = element_ ? element_ : adjoint_.at(type_, position());
-    const Expr upstream = meeting_          ? product_of(given, meeting_->point)
+    const Expr upstream = meeting_          ? product_of(given, conjugated(meeting_->point))
                           : compute_.monoid ? through_reduction(given)
                                             : given;
     // If the value of the body is stored, it is read.
@@ -199,7 +200,7 @@ class ComputeAdjoint {
                                   compute_.out.size(), compute_.guard, s, "nonzero");
     const Expr plain = select(binary(BinaryOp::kEq, zeros, constant_i64(0)), quotient_of(others, factor), zero);
     const Expr only = select(binary(BinaryOp::kEq, zeros, constant_i64(1)), others, zero);
-    return product_of(upstream, select(is_zero, only, plain));
+    return product_of(upstream, conjugated(select(is_zero, only, plain)));
   }
 
   /// Equal optima share the derivative.

@@ -49,6 +49,14 @@ Expr one_like(const Expr& e) { return float_constant(e->type, 1.0); }
 
 Expr square(const Expr& e) { return product_of(e, e); }
 
+bool has_complex_variables(const Procedure& p) {
+  return std::ranges::any_of(p.variables, [](const auto& v) { return is_complex(v.type); });
+}
+
+// Note [Complex derivatives] The derivative of the loss L by z = x + iy is dL/dx + i dL/dy. For w = f(z) with a complex
+// derivative f', that by z is the one by w times conj(f'(z)). Functions without one (abs, real, conj, …) have cases of
+// their own.
+
 }  // namespace
 
 bool ExprDerivative::depends(const Expr& e) {
@@ -58,7 +66,7 @@ bool ExprDerivative::depends(const Expr& e) {
   const bool result = match(
       e->op, [](const Constant&) { return false; }, [](const IndexRef&) { return false; },
       [&](const Read& r) { return is_active_(r.tensor); }, [](const Argument&) { return false; },
-      [&](const Unary& u) { return !is_step(u.op) && depends(u.operand); },
+      [&](const Unary& u) { return (!is_step(u.op) || is_complex(e->type)) && depends(u.operand); },
       [&](const Binary& b) {
         const bool left = depends(b.left);
         // Only the sign of copysign's second operand counts.
@@ -110,8 +118,16 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
         visit(s.when_true, upstream, conjunction_of(condition, s.condition));
         visit(s.when_false, upstream, conjunction_of(condition, negated(s.condition)));
       },
-      [&](const Cast& c) { visit(c.operand, cast(c.operand->type, upstream), condition); },
+      [&](const Cast& c) {
+        const bool becomes_complex = is_complex(e->type) && !is_complex(c.operand->type);
+        visit(c.operand, cast(c.operand->type, becomes_complex ? unary(UnaryOp::kReal, upstream) : upstream),
+              condition);
+      },
       [&](const Apply& a) {
+        if (has_complex_variables(*a.procedure))
+          throw NotDifferentiable{e->range, "the function `" + a.procedure->name +
+                                                "`, whose statements compute with complex numbers, cannot be "
+                                                "differentiated"};
         if (const ForeignRef& foreign = a.procedure->foreign)
           throw NotDifferentiable{
               e->range, "the function `" + foreign->name + "` of " + foreign->header + " cannot be differentiated"};
@@ -128,8 +144,9 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
   const Scalar type = e->type;
   const Expr zero = float_constant(type, 0.0);
   const Expr one = one_like(e);
-  const auto times = [&](const Expr& slope) { visit(x, product_of(upstream, slope), condition); };
-  const auto over = [&](const Expr& divisor) { visit(x, quotient_of(upstream, divisor), condition); };
+  const auto times = [&](const Expr& slope) { visit(x, product_of(upstream, conjugated(slope)), condition); };
+  const auto over = [&](const Expr& divisor) { visit(x, quotient_of(upstream, conjugated(divisor)), condition); };
+  if (is_complex(x->type) && visit_part(u, upstream, condition)) return;
   switch (u.op) {
     case UnaryOp::kNeg: visit(x, negation_of(upstream), condition); return;
     case UnaryOp::kAbs: times(unary(UnaryOp::kSign, x)); return;
@@ -151,7 +168,9 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
     case UnaryOp::kAtan: over(sum_of(square(x), one)); return;
     case UnaryOp::kSinh: times(unary(UnaryOp::kCosh, x)); return;
     case UnaryOp::kCosh: times(unary(UnaryOp::kSinh, x)); return;
-    case UnaryOp::kAsinh: over(binary(BinaryOp::kHypot, x, one)); return;
+    case UnaryOp::kAsinh:
+      over(is_complex(type) ? unary(UnaryOp::kSqrt, sum_of(square(x), one)) : binary(BinaryOp::kHypot, x, one));
+      return;
     case UnaryOp::kAcosh:
       over(product_of(unary(UnaryOp::kSqrt, binary(BinaryOp::kSub, x, one)), unary(UnaryOp::kSqrt, sum_of(x, one))));
       return;
@@ -171,6 +190,12 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
     case UnaryOp::kRelu: visit(x, select(binary(BinaryOp::kGt, x, zero), upstream, zero), condition); return;
     case UnaryOp::kSparse:
     case UnaryOp::kDense: visit(x, upstream, condition); return;
+    case UnaryOp::kReal:
+    case UnaryOp::kImag:
+    case UnaryOp::kConj:
+    case UnaryOp::kArg:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kPopcount:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kTrunc:
@@ -179,6 +204,37 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
     case UnaryOp::kIsInf: return;
+  }
+}
+
+/// Functions of a complex operand without a complex derivative; false for others.
+bool ExprDerivative::visit_part(const Unary& u, const Expr& upstream, const Expr& condition) {
+  const Expr& x = u.operand;
+  const Scalar type = x->type;
+  const Scalar part = part_type(type);
+  const Expr none = float_constant(part, 0.0);
+  const auto size = [&] { return unary(UnaryOp::kAbs, x); };
+  switch (u.op) {
+    case UnaryOp::kReal: visit(x, cast(type, upstream), condition); return true;
+    case UnaryOp::kImag: visit(x, binary(BinaryOp::kComplex, none, upstream), condition); return true;
+    case UnaryOp::kConj: visit(x, conjugated(upstream), condition); return true;
+    case UnaryOp::kAbs: visit(x, product_of(cast(type, upstream), unary(UnaryOp::kSign, x)), condition); return true;
+    case UnaryOp::kArg: {
+      // The direction in which the angle grows, by the distance from 0.
+      const Expr turned = binary(BinaryOp::kComplex, negation_of(unary(UnaryOp::kImag, x)), unary(UnaryOp::kReal, x));
+      visit(x, quotient_of(product_of(cast(type, upstream), turned), cast(type, square(size()))), condition);
+      return true;
+    }
+    case UnaryOp::kSign: {
+      // The part across z, by the distance from 0.
+      const Expr direction = unary(UnaryOp::kSign, x);
+      const Expr along = unary(UnaryOp::kReal, product_of(upstream, conjugated(direction)));
+      const Expr across = binary(BinaryOp::kSub, upstream, product_of(cast(type, along), direction));
+      const Expr at_zero = binary(BinaryOp::kEq, x, float_constant(type, 0.0));
+      visit(x, select(at_zero, float_constant(type, 0.0), quotient_of(across, cast(type, size()))), condition);
+      return true;
+    }
+    default: return false;
   }
 }
 
@@ -196,15 +252,21 @@ void ExprDerivative::visit_binary(const Expr& e, const Binary& b, const Expr& gi
       return;
     case BinaryOp::kMul:
       if (equal(b.left, b.right)) {
-        visit(b.left, product_of(product_of(float_constant(e->type, 2.0), upstream), b.left), condition);
+        visit(b.left, product_of(product_of(float_constant(e->type, 2.0), upstream), conjugated(b.left)), condition);
         return;
       }
-      visit(b.left, product_of(upstream, b.right), condition);
-      visit(b.right, product_of(upstream, b.left), condition);
+      visit(b.left, product_of(upstream, conjugated(b.right)), condition);
+      visit(b.right, product_of(upstream, conjugated(b.left)), condition);
       return;
     case BinaryOp::kDiv:
-      visit(b.left, quotient_of(upstream, b.right), condition);
-      if (depends(b.right)) visit(b.right, quotient_of(product_of(negation_of(upstream), own(e)), b.right), condition);
+      visit(b.left, quotient_of(upstream, conjugated(b.right)), condition);
+      if (depends(b.right))
+        visit(b.right, quotient_of(product_of(negation_of(upstream), conjugated(own(e))), conjugated(b.right)),
+              condition);
+      return;
+    case BinaryOp::kComplex:
+      visit(b.left, unary(UnaryOp::kReal, upstream), condition);
+      visit(b.right, unary(UnaryOp::kImag, upstream), condition);
       return;
     case BinaryOp::kRem:
     case BinaryOp::kMod: {
@@ -272,14 +334,15 @@ void ExprDerivative::visit_power(const Expr& e, const Binary& b, const Expr& ups
       const Expr none = is_float(y->type) ? float_constant(y->type, 0.0) : constant(y->type, std::int64_t{0});
       slope = select(binary(BinaryOp::kEq, y, none), float_constant(type, 0.0), slope);
     }
-    visit(x, product_of(upstream, slope), condition);
+    visit(x, product_of(upstream, conjugated(slope)), condition);
   }
   if (!depends(y)) return;
   // At x = 0 the power is 0 for every exponent above 0.
   const Expr zero = float_constant(type, 0.0);
   const Expr slope = product_of(own(e), unary(UnaryOp::kLog, x));
-  const Expr flat = binary(BinaryOp::kAnd, binary(BinaryOp::kEq, x, zero), binary(BinaryOp::kGt, y, zero));
-  visit(y, product_of(upstream, select(flat, zero, slope)), condition);
+  const Expr at_zero = binary(BinaryOp::kEq, x, zero);
+  const Expr flat = is_complex(type) ? at_zero : binary(BinaryOp::kAnd, at_zero, binary(BinaryOp::kGt, y, zero));
+  visit(y, product_of(upstream, conjugated(select(flat, zero, slope))), condition);
 }
 
 void ExprDerivative::visit_extremum(const Binary& b, const Expr& upstream, const Expr& condition) {

@@ -40,6 +40,7 @@ class ExprDerivative {
  private:
   void visit(const Expr& e, Expr upstream, const Expr& condition);
   void visit_unary(const Expr& e, const Unary& u, const Expr& upstream, const Expr& condition);
+  bool visit_part(const Unary& u, const Expr& upstream, const Expr& condition);
   void visit_binary(const Expr& e, const Binary& b, const Expr& upstream, const Expr& condition);
   void visit_power(const Expr& e, const Binary& b, const Expr& upstream, const Expr& condition);
   void visit_extremum(const Binary& b, const Expr& upstream, const Expr& condition);

@@ -39,7 +39,7 @@ class Tangent {
 
  private:
   void assign(std::int32_t variable, Expr value, const SourceRange& range, Procedure::Statements& into) {
-    into.push_back({range, Procedure::Assign{tangents_.at(variable), std::move(value)}});
+    into.emplace_back(range, Procedure::Assign{tangents_.at(variable), std::move(value)});
   }
 
   void statements(const Procedure::Statements& list, Procedure::Statements& into) {

@@ -11,14 +11,19 @@ namespace tdsl::ir {
 ///     cumprod           the same of the products' terms, divided by the element; apart for zeros
 ///     cummax, cummin    each element's derivative goes to the latest element that equals it
 ///     sort, topk        each element's derivative goes where it came from
-///     x = solve(A, b)   db = solve(A', dx), dA = -db x'
+///     fft, ifft         the other one of d, with the same factor
+///     rfft, irfft       the other one of d, elements apart from the first and the middle one halved before, doubled
+///                       behind
+///     x = solve(A, b)   db = solve(A', dx), dA = -db x'; of a triangle the part that is read, of a positive A the
+///     lower
+///                       triangle of dA + dA' with half its diagonal
 ///     Y = inv(A)        dA = -Y' dY Y'
 ///     d = det(A)        dA = dd d inv(A)'
 ///     L = cholesky(A)   S = inv(L)' P inv(L), P the lower triangle of L' dL with half its diagonal;
 ///                       dA = the lower triangle of S + S' with half its diagonal (only that is read)
 ///
-/// and those of `add_factorisation_adjoints`. Source of the last one: Murray, Differentiation of the Cholesky
-/// decomposition, 2016, section 3. C++ kernels throw NotDifferentiable.
+/// and those of `add_factorisation_adjoints`; batches of matrices have these matrix by matrix. Source of the last one:
+/// Murray, Differentiation of the Cholesky decomposition, 2016, section 3. C++ kernels throw NotDifferentiable.
 void add_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
                   Adjoints& adjoints);
 

@@ -1,7 +1,9 @@
 #include "ir/eval/accumulator.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "ir/eval/complex_bounds.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 
@@ -11,18 +13,18 @@ namespace {
 
 namespace scalar = rt::scalar;
 
-int digits_of(Scalar s) { return s == Scalar::kF32 ? 24 : 53; }
-double epsilon_of(Scalar s) { return s == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>; }
+int digits_of(Scalar s) { return is_narrow(s) ? 24 : 53; }
+double epsilon_of(Scalar s) { return is_narrow(s) ? kEpsilon<float> : kEpsilon<double>; }
 
 template <class T>
 std::int64_t combine_whole(Monoid::Kind kind, std::int64_t a, std::int64_t b) {
   const T x = static_cast<T>(a);
   const T y = static_cast<T>(b);
   switch (kind) {
-    case Monoid::Kind::kSum: return scalar::add(x, y);
-    case Monoid::Kind::kProd: return scalar::multiply(x, y);
-    case Monoid::Kind::kMin: return scalar::min(x, y);
-    case Monoid::Kind::kMax: return scalar::max(x, y);
+    case Monoid::Kind::kSum: return static_cast<std::int64_t>(scalar::add(x, y));
+    case Monoid::Kind::kProd: return static_cast<std::int64_t>(scalar::multiply(x, y));
+    case Monoid::Kind::kMin: return static_cast<std::int64_t>(scalar::min(x, y));
+    case Monoid::Kind::kMax: return static_cast<std::int64_t>(scalar::max(x, y));
     default: break;
   }
   TDSL_CHECK(false, "not an arithmetic reduction");
@@ -39,7 +41,10 @@ Whole combine_bools(Whole a, Whole b, bool deciding) {
 }  // namespace
 
 void RealAccumulator::add(Real term) {
-  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) term.value += 0.0;
+  if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) {
+    term.value += 0.0;
+    term.imag += 0.0;
+  }
   meet(term);
 }
 
@@ -80,9 +85,10 @@ Real RealAccumulator::result() const {
     }
     case Monoid::Kind::kProd: {
       const bool exact = value_.bound == 0 && grain_ >= 0 && magnitude(value_) <= std::ldexp(1.0, digits_of(type_));
+      const double ulps = is_complex(type_) ? kProductUlps * n : n;
       return with(exact ? 0
-                        : detail::known(value_.bound +
-                                        detail::rounding(magnitude(value_), n * epsilon_of(type_), !special_terms_)));
+                        : detail::known(value_.bound + detail::rounding(magnitude(value_), ulps * epsilon_of(type_),
+                                                                        !special_terms_)));
     }
     // A different combination tree has different intermediate roundings, of the same size.
     case Monoid::Kind::kUser: return with(2 * value_.bound);
@@ -90,10 +96,10 @@ Real RealAccumulator::result() const {
   }
 }
 
-double reordering(Scalar type, double old, double now) {
+double reordering(Scalar type, Real old, Real now) {
   RealAccumulator sum(Monoid::Kind::kSum, type, nullptr);
-  sum.add({old, 0});
-  sum.add({now - old, 0});
+  sum.add({old.value, 0, old.imag});
+  sum.add({now.value - old.value, 0, now.imag - old.imag});
   return sum.result().bound;
 }
 
@@ -108,10 +114,12 @@ void WholeAccumulator::add(Whole term) {
     case Monoid::Kind::kUser: value_ = combine_->combine({{}, value_}, {{}, term}).whole; return;
     default: break;
   }
-  const bool narrow = type_ == Scalar::kI32;
-  value_ = {narrow ? combine_whole<std::int32_t>(kind_, value_.value, term.value)
-                   : combine_whole<std::int64_t>(kind_, value_.value, term.value),
-            std::max(value_.bound, term.bound)};
+  const std::int64_t value = rt::visit_element_type(type_, [&](auto tag) -> std::int64_t {
+    using T = typename decltype(tag)::type;
+    using Number = std::conditional_t<scalar::Integer<T>, T, std::int64_t>;  // i64 for bools
+    return combine_whole<Number>(kind_, value_.value, term.value);
+  });
+  value_ = {value, std::max(value_.bound, term.bound)};
 }
 
 void PositionAccumulator::add(Real term, std::int64_t position) {
@@ -138,10 +146,11 @@ void PositionAccumulator::add(Real term, std::int64_t position) {
 
 void PositionAccumulator::add(Whole term, std::int64_t position) {
   if (term.bound != 0) open_ = true;
-  const bool better = largest_ ? term.value > best_whole_ : term.value < best_whole_;
+  const std::int64_t key = ordered_bits(type_, term.value);
+  const bool better = largest_ ? key > best_whole_ : key < best_whole_;
   if (started_ && !better) return;
   started_ = true;
-  best_whole_ = term.value;
+  best_whole_ = key;
   position_ = position;
 }
 

@@ -40,7 +40,7 @@ class RealAccumulator {
 };
 
 /// Error bound for `old + term`, rounded to `now`, as part of a longer sum whose terms are added in any order.
-[[nodiscard]] double reordering(Scalar type, double old, double now);
+[[nodiscard]] double reordering(Scalar type, Real old, Real now);
 
 class WholeAccumulator {
  public:
@@ -63,7 +63,7 @@ class WholeAccumulator {
 /// argmin and argmax: the position of the first optimum, or of the first nan.
 class PositionAccumulator {
  public:
-  explicit PositionAccumulator(Monoid::Kind kind) : largest_(kind == Monoid::Kind::kArgMax) {}
+  PositionAccumulator(Monoid::Kind kind, Scalar type) : largest_(kind == Monoid::Kind::kArgMax), type_(type) {}
 
   void add(Real term, std::int64_t position);
   void add(Whole term, std::int64_t position);
@@ -72,6 +72,7 @@ class PositionAccumulator {
 
  private:
   bool largest_;
+  Scalar type_;
   bool open_ = false;
   Real best_;
   std::int64_t best_whole_ = 0;

@@ -17,10 +17,12 @@ namespace tdsl::ir::eval {
 
 inline constexpr double kOpen = std::numeric_limits<double>::infinity();
 
-/// A float of either width (f32 values are held exactly) and its bound.
+/// A float of either width (f32 values are held exactly) and its bound; a complex number with the real part `value`,
+/// for which `bound` is the radius of a disc (complex_bounds.h).
 struct Real {
   double value = 0;
   double bound = 0;
+  double imag = 0;
 };
 /// An integer or bool; `bound` is 0 or kOpen.
 struct Whole {
@@ -82,11 +84,16 @@ T as(double x) {
 
 }  // namespace detail
 
-inline double magnitude(Real a) { return std::fabs(a.value); }
-inline bool is_finite(Real a) { return std::isfinite(a.value); }
+inline double magnitude(Real a) { return a.imag == 0 ? std::fabs(a.value) : std::hypot(a.value, a.imag); }
+inline bool is_finite(Real a) { return std::isfinite(a.value) && std::isfinite(a.imag); }
 
-/// True if the two values may differ by `bound`; nan equals nan.
-inline bool agrees(Real got, Real want, double bound) {
+/// True if two elements of type `type` may differ by `bound`; nan equals nan. Complex numbers that are not finite are
+/// equal: which part is inf and which nan is open.
+inline bool agrees(rt::ElementType type, Real got, Real want, double bound) {
+  if (rt::is_complex(type)) {
+    if (!is_finite(got) || !is_finite(want)) return is_finite(got) == is_finite(want) || std::isinf(bound);
+    return std::hypot(got.value - want.value, got.imag - want.imag) <= bound || std::isinf(bound);
+  }
   if (std::isnan(got.value) || std::isnan(want.value)) {
     return (std::isnan(got.value) && std::isnan(want.value)) || std::isinf(bound);
   }
@@ -95,14 +102,16 @@ inline bool agrees(Real got, Real want, double bound) {
 
 inline constexpr int kZeroGrain = 4096;
 /// The largest g such that a finite number is a multiple of 2^g; kZeroGrain for 0.
-inline int grain_of(Real a) {
-  if (a.value == 0) return kZeroGrain;
-  const auto bits = std::bit_cast<std::uint64_t>(a.value);
+inline int grain_of(double value) {
+  if (value == 0) return kZeroGrain;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
   const int exponent = static_cast<int>((bits >> 52U) & 0x7ffU);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52U) - 1);
   if (exponent == 0) return -1074 + std::countr_zero(fraction);
   return exponent - 1075 + std::countr_zero(fraction | (std::uint64_t{1} << 52U));
 }
+/// The same of both parts.
+inline int grain_of(Real a) { return std::min(grain_of(a.value), grain_of(a.imag)); }
 
 template <class T>
 Real add(Real a, Real b) {
@@ -136,14 +145,13 @@ Real multiply(Real a, Real b) {
                                  detail::scaled(a.bound, b.bound) + own)};
 }
 
-/// The product in elements of type `type`.
-inline Real multiply(rt::ElementType type, Real a, Real b) {
-  return type == rt::ElementType::kF32 ? multiply<float>(a, b) : multiply<double>(a, b);
-}
 /// The sum in elements of type `type`, without its bound.
 inline Real plain_sum(rt::ElementType type, Real a, Real b) {
-  if (type == rt::ElementType::kF64) return {a.value + b.value, 0};
-  return {static_cast<double>(static_cast<float>(a.value) + static_cast<float>(b.value)), 0};
+  if (!rt::is_narrow(type)) return {a.value + b.value, 0, a.imag + b.imag};
+  const auto sum = [](double x, double y) {
+    return static_cast<double>(static_cast<float>(x) + static_cast<float>(y));
+  };
+  return {sum(a.value, b.value), 0, sum(a.imag, b.imag)};
 }
 
 template <class T>
@@ -345,7 +353,7 @@ inline bool order_open(Real a, Real b) {
   const double sum = a.bound + b.bound;
   if (sum == 0) return false;
   if (std::isinf(sum)) return true;
-  return std::fabs(a.value - b.value) <= sum;
+  return std::hypot(a.value - b.value, a.imag - b.imag) <= sum;
 }
 
 /// Rounding to f32, as in a cast: equal in all evaluations if the operand is exact.

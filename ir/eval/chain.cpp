@@ -7,6 +7,7 @@
 
 #include "ir/eval/accumulator.h"
 #include "ir/eval/bounds.h"
+#include "ir/eval/complex_bounds.h"
 
 namespace tdsl::ir::eval {
 

@@ -18,9 +18,11 @@ namespace {
 
 using Kind = Monoid::Kind;
 
-Slot open(const Slot& value) { return {{value.real.value, kOpen}, {value.whole.value, kOpen}}; }
+Slot open(const Slot& value) { return {{value.real.value, kOpen, value.real.imag}, {value.whole.value, kOpen}}; }
 
-bool same_value(const Slot& a, const Slot& b) { return a.real.value == b.real.value && a.whole.value == b.whole.value; }
+bool same_value(const Slot& a, const Slot& b) {
+  return a.real.value == b.real.value && a.real.imag == b.real.imag && a.whole.value == b.whole.value;
+}
 
 bool is_position(Kind kind) { return kind == Kind::kArgMin || kind == Kind::kArgMax; }
 
@@ -32,7 +34,7 @@ class Accumulator {
         is_real_(is_float(type)),
         real_(kind, type, combine),
         whole_(kind, type, combine),
-        position_(kind) {}
+        position_(kind, type) {}
 
   void meet(const Slot& value) { is_real_ ? real_.meet(value.real) : whole_.add(value.whole); }
   void add(const Slot& value) { is_real_ ? real_.add(value.real) : whole_.add(value.whole); }
@@ -202,7 +204,7 @@ class ComputeEvaluator {
 
   static Array filled(Scalar type, std::vector<std::int64_t> shape, const Slot& value) {
     Array a = zeros(type, std::move(shape));
-    fill(a, {{value.real.value, 0}, {value.whole.value, 0}});
+    fill(a, {{value.real.value, 0, value.real.imag}, {value.whole.value, 0}});
     return a;
   }
 
@@ -210,8 +212,7 @@ class ComputeEvaluator {
     const auto keeps = [](const std::optional<Monoid>& m) {
       return !m || m->kind == Kind::kSum || m->kind == Kind::kProd || m->kind == Kind::kMin;
     };
-    if (!is_float(element_type(k)) || !bodies_[k].nonnegative() || !keeps(compute_.monoid) ||
-        !keeps(compute_.combine)) {
+    if (!is_real(element_type(k)) || !bodies_[k].nonnegative() || !keeps(compute_.monoid) || !keeps(compute_.combine)) {
       return false;
     }
     return untouched_[k].real.value >= 0 && (!compute_.base || results_[k]->nonnegative);
@@ -313,14 +314,14 @@ class ComputeEvaluator {
         stop(node_.range, fmt::format("element [{}] of {} is written twice by `=` [assertion]", subscripts_text(k, at),
                                       name_of_result(k)));
       }
-      const double old = accumulates_ ? real_element(*results_[k], at).value : 0;
+      const Real old = accumulates_ ? real_element(*results_[k], at) : Real{};
       set_element(*results_[k], at, value);
       if (accumulates_) widen(*results_[k], at, old);
     }
   }
 
-  static void widen(Array& array, std::size_t at, double old) {
-    const double own = reordering(array.type, old, real_element(array, at).value);
+  static void widen(Array& array, std::size_t at, Real old) {
+    const double own = reordering(array.type, old, real_element(array, at));
     if (own > 0) set_bound(array, at, own + bound_at(array, at));
   }
 

@@ -7,11 +7,13 @@ namespace tdsl::ir::eval {
 Array scalar_array(Scalar type, const Literal& literal) {
   Array a = zeros(type, {});
   if (is_float(type)) {
-    const double value = match(literal, [](auto x) { return static_cast<double>(x); });
-    a.floats[0] = type == Scalar::kF32 ? static_cast<double>(static_cast<float>(value)) : value;
+    const auto stored = [&](double x) { return is_narrow(type) ? static_cast<double>(static_cast<float>(x)) : x; };
+    const auto value = match(literal, [](auto x) { return static_cast<rt::Complex<double>>(x); });
+    a.floats[0] = stored(value.re);
+    if (is_complex(type)) a.imaginary[0] = stored(value.im);
   } else {
-    TDSL_CHECK(!std::holds_alternative<double>(literal), "an integer has an integer value");
-    a.integers[0] = match(literal, [](auto x) { return static_cast<std::int64_t>(x); });
+    TDSL_CHECK(literal.index() < 2, "an integer has an integer value");
+    a.integers[0] = literal.index() == 0 ? std::int64_t{std::get<bool>(literal)} : std::get<std::int64_t>(literal);
   }
   return a;
 }
@@ -21,6 +23,7 @@ void fill(Array& array, const Slot& value) {
 }
 
 Literal literal_of(Scalar type, const Slot& value) {
+  if (is_complex(type)) return rt::Complex<double>(value.real.value, value.real.imag);
   if (is_float(type)) return value.real.value;
   if (type == Scalar::kBool) return value.whole.value != 0;
   return value.whole.value;

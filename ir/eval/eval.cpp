@@ -118,6 +118,7 @@ class Interpreter {
     match(
         n.op,
         [&](const Dimension& d) { define(n, {std::make_shared<Array>(scalar_array(Scalar::kI64, dimension(n, d)))}); },
+        [&](const Found& d) { define(n, {std::make_shared<Array>(scalar_array(Scalar::kI64, found(n, d)))}); },
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { define(n, {random(n, r)}); },
         [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); },
@@ -160,6 +161,7 @@ class Interpreter {
       all.bounds.insert(all.bounds.end(), bounds.begin(), bounds.end());
     }
     all.floats.insert(all.floats.end(), record.floats.begin(), record.floats.end());
+    all.imaginary.insert(all.imaginary.end(), record.imaginary.begin(), record.imaginary.end());
     all.integers.insert(all.integers.end(), record.integers.begin(), record.integers.end());
     ++all.shape[0];
   }
@@ -188,13 +190,14 @@ class Interpreter {
 
   void compute(const Node& n, const Compute& c) {
     const auto added_to = accumulations_.find(n.results[0]);
-    const auto old = added_to == accumulations_.end() ? std::nullopt
-                                                      : std::optional(environment_.get(added_to->second).floats.at(0));
+    const auto old = added_to == accumulations_.end()
+                         ? std::nullopt
+                         : std::optional(real_element(environment_.get(added_to->second), 0));
     std::vector<ArrayRef> arrays = evaluate_compute(environment_, n, c, c.base && dies(n, *c.base));
     if (old) {
       Array& now = *arrays[0];
       const double bound = now.bounds.empty() ? 0 : now.bounds[0];
-      set_bound(now, 0, std::max(bound, bound + reordering(now.type, *old, now.floats[0])));
+      set_bound(now, 0, std::max(bound, bound + reordering(now.type, *old, real_element(now, 0))));
     }
     define(n, std::move(arrays));
   }
@@ -281,6 +284,7 @@ class Interpreter {
     if (type.has_sparse()) {
       // Sparse tensors never contain -0.
       for (double& x : array->floats) x += 0.0;
+      for (double& x : array->imaginary) x += 0.0;
     }
     return inputs_.emplace(i.name, array).first->second;
   }
@@ -342,6 +346,14 @@ class Interpreter {
     if (!found)
       stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=... [missing-input]");
     return found->extent;
+  }
+
+  std::int64_t found(const Node& n, const Found& d) {
+    const std::int64_t count = environment_.control(d.count);
+    const auto given = options_.dimensions.find(d.name);
+    if (given != options_.dimensions.end() && given->second != count)
+      stop(n.range, rt::with_id(rt::found_text(d.name, count, given->second), "wrong-shape"));
+    return count;
   }
 
   /// Stops if the input's shape disagrees in a named dimension with that of another input, or with a given extent.

@@ -12,14 +12,16 @@
 
 namespace tdsl::ir {
 
-/// A dense row-major tensor of the evaluator. Integers and bools are exact in `integers`; floats in `floats`. `bounds`
-/// (same length; empty means all 0) limits the difference between `floats` and the results of other summation orders:
+/// A dense row-major tensor of the evaluator. Integers and bools are exact in `integers`; floats in `floats`; complex
+/// numbers have their real parts in `floats`, their imaginary parts in `imaginary`. `bounds` (same length; empty means
+/// all 0) limits the difference between elements and the results of other summation orders:
 /// running error bounds through all operations; infinity if the value depends on a comparison that the bound leaves
 /// open. Integers and bools only have the bounds 0 and infinity.
 struct Array {
   Scalar type = Scalar::kF64;
   std::vector<std::int64_t> shape;
   std::vector<double> floats;
+  std::vector<double> imaginary;  ///< complex types, else empty
   std::vector<std::int64_t> integers;
   std::vector<double> bounds;
   bool nonnegative = false;  ///< floats: no rounding in any order can give a negative element

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/eval/procedure.h"
 #include "ir/graph/check.h"
@@ -36,7 +37,7 @@ std::size_t CompiledExpr::compile(const Program& program, const Expr& e, const V
         step.code = Code::kConstant;
         match(
             c.value, [&](bool b) { step.whole = b ? 1 : 0; }, [&](std::int64_t i) { step.whole = i; },
-            [&](double d) { step.real = d; });
+            [&](double d) { step.real = d; }, [&](rt::Complex<double> z) { step.real = z.re; });
       },
       [&](const IndexRef& i) {
         step.code = Code::kIndex;
@@ -115,6 +116,7 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
   } else if (std::holds_alternative<Cast>(node.op)) {
     step.nonnegative = child(0).nonnegative;
   }
+  step.nonnegative = step.nonnegative && !is_complex(node.type);
 }
 
 Slot CompiledExpr::combine(const Slot& a, const Slot& b) {
@@ -212,7 +214,10 @@ std::optional<Literal> value_of_constant(const Program& program, const Expr& e, 
   if (!closed) return std::nullopt;
   const ValueSource nothing = [](ValueId) -> const Array& { throw std::logic_error("a constant reads no tensor"); };
   CompiledExpr compiled(program, e, nothing, place);
-  return literal_of(e->type, compiled.value(nullptr));
+  const Literal value = literal_of(e->type, compiled.value(nullptr));
+  const auto* z = std::get_if<rt::Complex<double>>(&value);
+  if (z == nullptr) return value;
+  return z->im == 0 && !std::signbit(z->im) ? std::optional<Literal>(z->re) : std::nullopt;
 }
 
 }  // namespace tdsl::ir::eval

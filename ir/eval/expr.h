@@ -94,7 +94,8 @@ class CompiledExpr {
 void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
                      const SourceRange& range);
 
-/// The value of an expression without tensors, labels and arguments; nothing for others. Throws Stop.
+/// The value of an expression without tensors, labels and arguments, as a constant; nothing for others, and for complex
+/// numbers with an imaginary part. Throws Stop.
 [[nodiscard]] std::optional<Literal> value_of_constant(const Program& program, const Expr& e, const SourceRange& place);
 
 }  // namespace tdsl::ir::eval

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ir/eval/linear.h"
+#include "ir/eval/perturbation.h"
 #include "ir/eval/routine.h"
 #include "ir/graph/check.h"
 
@@ -17,9 +18,6 @@
 namespace tdsl::ir::eval {
 
 namespace {
-
-/// Backward errors are at most this many rounding units times the larger dimension, relative to |A|.
-constexpr double kUnits = 32;
 
 /// A matrix operand: its elements, their error bounds, and the rounding unit of its type.
 struct Operand {
@@ -68,9 +66,6 @@ void put(Array& result, const Matrix& m, double bound) {
     put(result, k, m.elements[k], bound + unit * std::fabs(m.elements[k]));
 }
 
-/// `bound` amplified by q = e |A^-1|; open if first-order theory does not hold.
-double amplified(double bound, double q) { return q < 0.25 ? bound / (1 - 2 * q) : kOpen; }
-
 /// e of the note for elimination with partial pivoting.
 double elimination_error(const Operand& a, const LuFactors& f) {
   Matrix l = f.l;
@@ -80,20 +75,19 @@ double elimination_error(const Operand& a, const LuFactors& f) {
   return a.backward() + 4 * static_cast<double>(a.matrix.rows + 1) * a.epsilon * norm(product(l, u));
 }
 
-[[noreturn]] void singular(const Node& node, const Routine& routine) {
-  stop(node.range, std::string(name_of(routine.kind)) + ": the matrix is singular [no-solution]");
+void require_finite(const MatrixPlace& place, const Operand& a) {
+  if (!a.finite) place.stop("the matrix has elements that are not finite");
 }
 
-void require_finite(const Node& node, const Routine& routine, const Operand& a) {
-  if (!a.finite)
-    stop(node.range,
-         std::string(name_of(routine.kind)) + ": the matrix has elements that are not finite [no-solution]");
+CholeskyFactor positive_factor(const MatrixPlace& place, const Operand& a) {
+  CholeskyFactor f = cholesky(a.matrix);
+  if (!f.positive) place.stop("the matrix is not positive definite");
+  return f;
 }
 
-void cholesky(const Node& node, const Operand& given, Array& result) {
+void cholesky(const MatrixPlace& place, const Operand& given, Array& result) {
   const Operand a = symmetric(given);
-  const CholeskyFactor f = cholesky(a.matrix);
-  if (!f.positive) stop(node.range, "cholesky: the matrix is not positive definite [no-solution]");
+  const CholeskyFactor f = positive_factor(place, a);
   const double q = a.backward() * inverse_norm(a.matrix);
   put(result, f.l, amplified(2 * norm(f.l) * q, q));
 }
@@ -142,6 +136,7 @@ Matrix solved(const LuFactors& f, const Matrix& b) {
   for (std::int64_t j = 0; j < x.columns; ++j) {
     for (std::int64_t i = 0; i < x.rows; ++i) {
       for (std::int64_t k = 0; k < i; ++k) x(i, j) -= f.l(i, k) * x(k, j);
+      x(i, j) /= f.l(i, i);
     }
     for (std::int64_t i = x.rows; i-- > 0;) {
       for (std::int64_t k = i + 1; k < x.rows; ++k) x(i, j) -= f.u(i, k) * x(k, j);
@@ -151,19 +146,53 @@ Matrix solved(const LuFactors& f, const Matrix& b) {
   return x;
 }
 
-void solve(const Node& node, const Routine& routine, const Operand& a, const Operand& b, Array& result) {
-  const LuFactors f = lu(a.matrix);
-  if (f.singular) singular(node, routine);
-  const double e = elimination_error(a, f);
+/// Without the elements on one side of the diagonal.
+Operand triangle(Operand a, bool lower) {
+  for (std::int64_t i = 0; i < a.matrix.rows; ++i) {
+    for (std::int64_t j = lower ? i + 1 : 0; j < (lower ? a.matrix.columns : i); ++j) a.matrix(i, j) = 0;
+  }
+  return a;
+}
+
+/// A = P' L U with factors as `kind` allows; a triangle is its own factor.
+LuFactors factors_of(const MatrixPlace& place, const Operand& a, Routine::SolveKind kind) {
+  using SolveKind = Routine::SolveKind;
+  if (kind == SolveKind::kGeneral) {
+    LuFactors f = lu(a.matrix);
+    if (f.singular) place.stop("the matrix is singular");
+    return f;
+  }
+  LuFactors f;
+  for (std::int64_t i = 0; i < a.matrix.rows; ++i) f.p.push_back(i);
+  if (kind == SolveKind::kPositive) {
+    f.l = positive_factor(place, a).l;
+    f.u = transposed(f.l);
+    return f;
+  }
+  for (std::int64_t i = 0; i < a.matrix.rows; ++i) {
+    if (a.matrix(i, i) == 0) place.stop("the matrix is singular");
+  }
+  f.l = kind == SolveKind::kLower ? a.matrix : identity(a.matrix.rows);
+  f.u = kind == SolveKind::kLower ? identity(a.matrix.rows) : a.matrix;
+  return f;
+}
+
+void solve(const MatrixPlace& place, const Operand& given, const Operand& b, Array& result) {
+  using SolveKind = Routine::SolveKind;
+  const SolveKind kind = place.routine.solves;
+  const Operand a = kind == SolveKind::kGeneral    ? given
+                    : kind == SolveKind::kPositive ? symmetric(given)
+                                                   : triangle(given, kind == SolveKind::kLower);
+  const LuFactors f = factors_of(place, a, kind);
+  const double e = kind == SolveKind::kGeneral ? elimination_error(a, f) : a.backward();
   const double inverse = inverse_norm(a.matrix);
   const double q = e * inverse;
   const Matrix x = solved(f, b.matrix);
   put(result, x, amplified(2 * inverse * (e * norm(x) + b.backward()), q));
 }
 
-void inv(const Node& node, const Routine& routine, const Operand& a, Array& result) {
-  const LuFactors f = lu(a.matrix);
-  if (f.singular) singular(node, routine);
+void inv(const MatrixPlace& place, const Operand& a, Array& result) {
+  const LuFactors f = factors_of(place, a, Routine::SolveKind::kGeneral);
   const double e = elimination_error(a, f);
   const Matrix x = solved(f, identity(a.matrix.rows));
   const double q = e * norm(x);
@@ -205,9 +234,6 @@ double sign_of_column(const Matrix& m, std::int64_t j, double epsilon, double sp
   return sign == 0 ? 1 : sign;
 }
 
-/// Bound on the rotation of a unit vector whose value is `gap` away from all others.
-double turn(double e, double gap) { return gap > 8 * e ? 4 * e / (gap - 2 * e) : kOpen; }
-
 void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, double bound, bool as_row) {
   for (std::int64_t i = 0; i < m.rows; ++i) {
     const std::int64_t position = as_row ? j * m.rows + i : i * m.columns + j;
@@ -215,18 +241,8 @@ void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, dou
   }
 }
 
-/// The distance between values[j] and the nearest other value.
-double gap_of(const std::vector<double>& values, std::int64_t j) {
-  const auto at = static_cast<std::size_t>(j);
-  double gap = kOpen;
-  if (at > 0) gap = std::min(gap, std::fabs(values[at] - values[at - 1]));
-  if (at + 1 < values.size()) gap = std::min(gap, std::fabs(values[at] - values[at + 1]));
-  return gap;
-}
-
-void svd(const Node& node, const Routine& routine, const Operand& a,
-         const std::vector<std::shared_ptr<Array>>& results) {
-  require_finite(node, routine, a);
+void svd(const MatrixPlace& place, const Operand& a, const std::vector<std::shared_ptr<Array>>& results) {
+  require_finite(place, a);
   const SingularValues f = singular_values(a.matrix);
   const double e = a.backward();
   for (std::size_t j = 0; j < f.s.size(); ++j) put(*results[1], j, f.s[j], e);
@@ -243,10 +259,9 @@ void svd(const Node& node, const Routine& routine, const Operand& a,
   }
 }
 
-void eigh(const Node& node, const Routine& routine, const Operand& given,
-          const std::vector<std::shared_ptr<Array>>& results) {
+void eigh(const MatrixPlace& place, const Operand& given, const std::vector<std::shared_ptr<Array>>& results) {
   const Operand a = symmetric(given);
-  require_finite(node, routine, a);
+  require_finite(place, a);
   const Eigen f = symmetric_eigen(a.matrix);
   const double e = a.backward();
   for (std::size_t j = 0; j < f.values.size(); ++j) put(*results[0], j, f.values[j], e);
@@ -259,9 +274,9 @@ void eigh(const Node& node, const Routine& routine, const Operand& given,
 }
 
 /// The minimum-norm least-squares solution; singular values below max(m, n) eps s0 count as 0 (NumPy's rule).
-void lstsq(const Node& node, const Routine& routine, const Operand& a, const Operand& b, Array& result) {
-  require_finite(node, routine, a);
-  require_finite(node, routine, b);
+void lstsq(const MatrixPlace& place, const Operand& a, const Operand& b, Array& result) {
+  require_finite(place, a);
+  require_finite(place, b);
   const SingularValues f = singular_values(a.matrix);
   const auto larger = static_cast<double>(std::max(a.matrix.rows, a.matrix.columns));
   const double cut = f.s.empty() ? 0 : larger * a.epsilon * f.s[0];
@@ -291,19 +306,20 @@ void lstsq(const Node& node, const Routine& routine, const Operand& a, const Ope
 
 }  // namespace
 
-void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
-                            const std::vector<std::shared_ptr<Array>>& results) {
+void evaluate_matrix(const MatrixPlace& place, const std::vector<const Array*>& operands,
+                     const std::vector<std::shared_ptr<Array>>& results) {
+  if (is_complex(operands.at(0)->type)) return evaluate_complex_matrix(place, *operands[0], results);
   const Operand a = operand_of(*operands.at(0));
-  switch (routine.kind) {
-    case Routine::Kind::kSolve: solve(node, routine, a, operand_of(*operands.at(1)), *results.at(0)); return;
-    case Routine::Kind::kCholesky: cholesky(node, a, *results.at(0)); return;
+  switch (place.routine.kind) {
+    case Routine::Kind::kSolve: solve(place, a, operand_of(*operands.at(1)), *results.at(0)); return;
+    case Routine::Kind::kCholesky: cholesky(place, a, *results.at(0)); return;
     case Routine::Kind::kLu: lu(a, results); return;
     case Routine::Kind::kQr: qr(a, *results.at(0), *results.at(1)); return;
-    case Routine::Kind::kSvd: svd(node, routine, a, results); return;
-    case Routine::Kind::kEigh: eigh(node, routine, a, results); return;
-    case Routine::Kind::kInv: inv(node, routine, a, *results.at(0)); return;
+    case Routine::Kind::kSvd: svd(place, a, results); return;
+    case Routine::Kind::kEigh: eigh(place, a, results); return;
+    case Routine::Kind::kInv: inv(place, a, *results.at(0)); return;
     case Routine::Kind::kDet: det(a, *results.at(0)); return;
-    case Routine::Kind::kLstsq: lstsq(node, routine, a, operand_of(*operands.at(1)), *results.at(0)); return;
+    case Routine::Kind::kLstsq: lstsq(place, a, operand_of(*operands.at(1)), *results.at(0)); return;
     default: TDSL_CHECK(false, "a factorisation");
   }
 }

@@ -1,3 +1,4 @@
+#include "ir/eval/complex_bounds.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 
@@ -49,11 +50,59 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
     case UnaryOp::kRelu: return exact_monotone(a, [](double x) { return scalar::relu(x); });
     case UnaryOp::kSparse:
     case UnaryOp::kDense: return a;
+    case UnaryOp::kReal:
+    case UnaryOp::kImag:
+    case UnaryOp::kConj:
+    case UnaryOp::kArg:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kPopcount:
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
     case UnaryOp::kIsInf: break;
   }
   TDSL_CHECK(false, "this operator gives no float");
+  return {};
+}
+
+/// Operators on complex numbers with parts of type T.
+template <class T>
+Real apply_complex(UnaryOp op, Real a) {
+  using Number = rt::Complex<T>;
+  const auto function = [&](auto f) { return complex_function<T>(op, a, f); };
+  // Which part of a number that is not finite is inf and which nan is open.
+  const auto of_parts = [&](Real x) { return Real{x.value, is_finite(a) ? x.bound : kOpen, x.imag}; };
+  switch (op) {
+    case UnaryOp::kNeg: return complex_negate(a);
+    case UnaryOp::kReal: return of_parts({a.value, a.bound});
+    case UnaryOp::kImag: return of_parts({a.imag, a.bound});
+    case UnaryOp::kConj: return {a.value, a.bound, -a.imag};
+    case UnaryOp::kAbs: return of_parts(complex_abs<T>(a));
+    case UnaryOp::kArg: return of_parts(complex_arg<T>(a));
+    case UnaryOp::kSign: return of_parts(complex_sign<T>(a));
+    case UnaryOp::kSqrt: return function([](Number z) { return scalar::sqrt(z); });
+    case UnaryOp::kExp: return function([](Number z) { return scalar::exp(z); });
+    case UnaryOp::kLog: return function([](Number z) { return scalar::log(z); });
+    case UnaryOp::kLog1p: return function([](Number z) { return scalar::log1p(z); });
+    case UnaryOp::kExpm1: return function([](Number z) { return scalar::expm1(z); });
+    case UnaryOp::kSin: return function([](Number z) { return scalar::sin(z); });
+    case UnaryOp::kCos: return function([](Number z) { return scalar::cos(z); });
+    case UnaryOp::kTan: return function([](Number z) { return scalar::tan(z); });
+    case UnaryOp::kTanh: return function([](Number z) { return scalar::tanh(z); });
+    case UnaryOp::kAsin: return function([](Number z) { return scalar::asin(z); });
+    case UnaryOp::kAcos: return function([](Number z) { return scalar::acos(z); });
+    case UnaryOp::kAtan: return function([](Number z) { return scalar::atan(z); });
+    case UnaryOp::kSinh: return function([](Number z) { return scalar::sinh(z); });
+    case UnaryOp::kCosh: return function([](Number z) { return scalar::cosh(z); });
+    case UnaryOp::kAsinh: return function([](Number z) { return scalar::asinh(z); });
+    case UnaryOp::kAcosh: return function([](Number z) { return scalar::acosh(z); });
+    case UnaryOp::kAtanh: return function([](Number z) { return scalar::atanh(z); });
+    case UnaryOp::kLog2: return function([](Number z) { return scalar::log2(z); });
+    case UnaryOp::kLog10: return function([](Number z) { return scalar::log10(z); });
+    case UnaryOp::kSparse:
+    case UnaryOp::kDense: return a;
+    default: break;
+  }
+  TDSL_CHECK(false, "this operator is not defined on complex numbers");
   return {};
 }
 
@@ -76,13 +125,27 @@ Real apply(BinaryOp op, Real a, Real b) {
   return {};
 }
 
+/// Calls `f` with the C++ type of an integer type and returns its value as elements are stored: of u64 the bits.
+template <class F>
+std::int64_t of_integer(Scalar type, const F& f) {
+  return rt::visit_element_type(type, [&](auto tag) -> std::int64_t {
+    if constexpr (scalar::Integer<typename decltype(tag)::type>) {
+      return static_cast<std::int64_t>(f(tag));
+    } else {
+      TDSL_CHECK(false, "this operator gives no integer");
+      return 0;
+    }
+  });
+}
+
 template <class T>
-std::int64_t apply(UnaryOp op, T a) {
+T apply(UnaryOp op, T a) {
   switch (op) {
     case UnaryOp::kNeg: return scalar::negate(a);
     case UnaryOp::kAbs: return scalar::abs(a);
     case UnaryOp::kSign: return scalar::sign(a);
     case UnaryOp::kRelu: return scalar::relu(a);
+    case UnaryOp::kBitNot: return scalar::bit_not(a);
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kRound:
@@ -94,8 +157,23 @@ std::int64_t apply(UnaryOp op, T a) {
   return 0;
 }
 
+/// Operators of positions and keys, which are i64.
+std::int64_t apply_positions(BinaryOp op, std::int64_t a, std::int64_t b) {
+  switch (op) {
+    case BinaryOp::kKeyedBits: return scalar::keyed_bits(a, b);
+    case BinaryOp::kKeyedBelow: return scalar::keyed_below(a, b);
+    case BinaryOp::kEdge: return scalar::edge(a, b);
+    case BinaryOp::kReflect: return scalar::reflect(a, b);
+    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
+    case BinaryOp::kAround: return scalar::around(a, b);
+    default: break;
+  }
+  TDSL_CHECK(false, "this operator gives no integer");
+  return 0;
+}
+
 template <class T>
-std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
+T apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
   switch (op) {
     case BinaryOp::kAdd: return scalar::add(a, b);
     case BinaryOp::kSub: return scalar::subtract(a, b);
@@ -107,15 +185,23 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
     case BinaryOp::kMod: return scalar::mod(a, b, faults);
     case BinaryOp::kMin: return scalar::min(a, b);
     case BinaryOp::kMax: return scalar::max(a, b);
-    case BinaryOp::kKeyedBits: return scalar::keyed_bits(a, b);
-    case BinaryOp::kKeyedBelow: return scalar::keyed_below(a, b);
-    case BinaryOp::kEdge: return scalar::edge(a, b);
-    case BinaryOp::kReflect: return scalar::reflect(a, b);
-    case BinaryOp::kSymmetric: return scalar::symmetric(a, b);
-    case BinaryOp::kAround: return scalar::around(a, b);
+    case BinaryOp::kBitAnd: return scalar::bit_and(a, b);
+    case BinaryOp::kBitOr: return scalar::bit_or(a, b);
+    case BinaryOp::kBitXor: return scalar::bit_xor(a, b);
+    case BinaryOp::kShiftLeft: return scalar::shift_left(a, b);
+    case BinaryOp::kShiftRight: return scalar::shift_right(a, b);
+    default: return static_cast<T>(apply_positions(op, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+  }
+}
+
+std::int64_t apply_bools(BinaryOp op, std::int64_t a, std::int64_t b) {
+  switch (op) {
+    case BinaryOp::kBitAnd: return a & b;
+    case BinaryOp::kBitOr: return a | b;
+    case BinaryOp::kBitXor: return a ^ b;
     default: break;
   }
-  TDSL_CHECK(false, "this operator gives no integer");
+  TDSL_CHECK(false, "this operator gives no bool");
   return 0;
 }
 
@@ -140,33 +226,63 @@ Real CompiledExpr::real_unary(const Step& s) {
   const auto op = static_cast<UnaryOp>(s.op);
   const bool nonnegative = nodes_[s.operands[0]].nonnegative;
   const Real a = real_at(s.operands[0]);
+  if (is_complex(nodes_[s.operands[0]].type))
+    return is_narrow(s.type) ? apply_complex<float>(op, a) : apply_complex<double>(op, a);
   return s.type == Scalar::kF32 ? apply<float>(op, a, nonnegative) : apply<double>(op, a, nonnegative);
 }
 
 namespace {
 
 /// True if another legal evaluation may give 0 here.
-bool may_be_zero(Real a) { return std::isnan(a.bound) || std::fabs(a.value) <= a.bound; }
+bool may_be_zero(Real a) { return std::isnan(a.bound) || magnitude(a) <= a.bound; }
 
 /// The result of a product or quotient if the factor or numerator `a` may be absent, which differs from `whole`.
 Real unless_absent(Real whole, Real a) {
-  if (a.value == 0 && a.bound == 0) return {0, 0};
-  const bool open = may_be_zero(a) && !std::isfinite(whole.value);
-  if (a.value == 0) return {0, open ? kOpen : std::max(whole.bound, std::fabs(whole.value))};
-  return {whole.value, open ? kOpen : whole.bound};
+  if (magnitude(a) == 0 && a.bound == 0) return {0, 0};
+  const bool open = may_be_zero(a) && !is_finite(whole);
+  if (magnitude(a) == 0) return {0, open ? kOpen : std::max(whole.bound, magnitude(whole))};
+  return {whole.value, open ? kOpen : whole.bound, whole.imag};
 }
 
 template <class T>
 Real float_product(BinaryOp op, Real a, Real b) {
-  const Real whole = multiply<T>(a, b);
+  Real whole;
+  if constexpr (rt::kIsComplex<T>) {
+    whole = complex_multiply<rt::PartOf<T>>(a, b);
+  } else {
+    whole = multiply<T>(a, b);
+  }
   if (op == BinaryOp::kMul) return whole;
   const Real left = unless_absent(whole, a);
-  return op == BinaryOp::kAbsentMul || (a.value == 0 && a.bound == 0) ? left : unless_absent(left, b);
+  return op == BinaryOp::kAbsentMul || (magnitude(a) == 0 && a.bound == 0) ? left : unless_absent(left, b);
 }
 
 template <class T>
 Real float_quotient(BinaryOp op, Real a, Real b) {
-  return op == BinaryOp::kDiv ? divide<T>(a, b) : unless_absent(divide<T>(a, b), a);
+  Real whole;
+  if constexpr (rt::kIsComplex<T>) {
+    whole = complex_divide<rt::PartOf<T>>(a, b);
+  } else {
+    whole = divide<T>(a, b);
+  }
+  return op == BinaryOp::kDiv ? whole : unless_absent(whole, a);
+}
+
+template <class T>
+Real complex_binary(BinaryOp op, Real a, Real b) {
+  switch (op) {
+    case BinaryOp::kAdd: return complex_add<T>(a, b);
+    case BinaryOp::kSub: return complex_add<T>(a, complex_negate(b));
+    case BinaryOp::kMul:
+    case BinaryOp::kAbsentMul:
+    case BinaryOp::kMutualMul: return float_product<rt::Complex<T>>(op, a, b);
+    case BinaryOp::kDiv:
+    case BinaryOp::kAbsentDiv: return float_quotient<rt::Complex<T>>(op, a, b);
+    case BinaryOp::kPow: return complex_power<T>(a, b);
+    default: break;
+  }
+  TDSL_CHECK(false, "this operator gives no complex number");
+  return {};
 }
 
 }  // namespace
@@ -188,10 +304,15 @@ Real CompiledExpr::real_binary(const Step& s) {
   Real b;
   if (is_float(nodes_[s.operands[1]].type)) {
     b = real_at(s.operands[1]);
+  } else if (is_complex(s.type)) {
+    const Whole exponent = whole_at(s.operands[1]);
+    return is_narrow(s.type) ? complex_power<float>(a, exponent) : complex_power<double>(a, exponent);
   } else {
     const Whole exponent = whole_at(s.operands[1]);
     b = {static_cast<double>(exponent.value), exponent.bound};
   }
+  if (op == BinaryOp::kComplex) return {a.value, std::hypot(a.bound, b.bound), b.value};
+  if (is_complex(s.type)) return is_narrow(s.type) ? complex_binary<float>(op, a, b) : complex_binary<double>(op, a, b);
   if (op == BinaryOp::kMul || op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul)
     return s.type == Scalar::kF32 ? float_product<float>(op, a, b) : float_product<double>(op, a, b);
   if (op == BinaryOp::kDiv || op == BinaryOp::kAbsentDiv)
@@ -203,12 +324,15 @@ Real CompiledExpr::real_cast(const Step& s) {
   const Step& operand = nodes_[s.operands[0]];
   if (is_float(operand.type)) {
     const Real a = real_at(s.operands[0]);
+    if (is_complex(s.type)) return is_narrow(s.type) ? to_c64(a) : a;
     return s.type == Scalar::kF32 ? to_f32(a) : a;
   }
   const Whole a = whole_at(s.operands[0]);
-  const double value =
-      s.type == Scalar::kF32 ? static_cast<double>(static_cast<float>(a.value)) : static_cast<double>(a.value);
-  return {value, a.bound};
+  const auto as_float = [&](auto number) {
+    return is_narrow(s.type) ? static_cast<double>(static_cast<float>(number)) : static_cast<double>(number);
+  };
+  const bool bits = operand.type == Scalar::kU64;
+  return {bits ? as_float(static_cast<std::uint64_t>(a.value)) : as_float(a.value), a.bound};
 }
 
 Whole CompiledExpr::whole_unary(const Step& s) {
@@ -217,14 +341,19 @@ Whole CompiledExpr::whole_unary(const Step& s) {
   if (op == UnaryOp::kIsNan || op == UnaryOp::kIsInf) {
     if (!is_float(operand.type)) return {0, whole_at(s.operands[0]).bound};
     const Real a = real_at(s.operands[0]);
-    const bool result = op == UnaryOp::kIsNan ? scalar::isnan(a.value) : scalar::isinf(a.value);
-    return {result ? 1 : 0, std::isinf(a.bound) ? kOpen : 0};
+    const bool result = op == UnaryOp::kIsNan ? scalar::isnan(a.value) || scalar::isnan(a.imag)
+                                              : scalar::isinf(a.value) || scalar::isinf(a.imag);
+    const bool parts_open = is_complex(operand.type) && !is_finite(a);
+    return {result ? 1 : 0, std::isinf(a.bound) || parts_open ? kOpen : 0};
   }
   const Whole a = whole_at(s.operands[0]);
   if (op == UnaryOp::kSparse || op == UnaryOp::kDense) return a;
   if (op == UnaryOp::kNot) return {a.value == 0 ? 1 : 0, a.bound};
-  const std::int64_t value =
-      s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value)) : apply(op, a.value);
+  const std::int64_t value = of_integer(operand.type, [&](auto tag) {
+    const auto number = static_cast<typename decltype(tag)::type>(a.value);
+    if (op == UnaryOp::kPopcount) return scalar::popcount(number);
+    return static_cast<std::int64_t>(apply(op, number));
+  });
   return {value, a.bound};
 }
 
@@ -233,11 +362,17 @@ Whole CompiledExpr::comparison(const Step& s) {
   if (!is_float(nodes_[s.operands[0]].type)) {
     const Whole a = whole_at(s.operands[0]);
     const Whole b = whole_at(s.operands[1]);
-    return {compare(op, a.value, b.value) ? 1 : 0, std::max(a.bound, b.bound)};
+    const bool result = nodes_[s.operands[0]].type == Scalar::kU64
+                            ? compare(op, static_cast<std::uint64_t>(a.value), static_cast<std::uint64_t>(b.value))
+                            : compare(op, a.value, b.value);
+    return {result ? 1 : 0, std::max(a.bound, b.bound)};
   }
   const Real a = real_at(s.operands[0]);
   const Real b = real_at(s.operands[1]);
-  return {compare(op, a.value, b.value) ? 1 : 0, order_open(a, b) ? kOpen : 0};
+  const double open = order_open(a, b) ? kOpen : 0;
+  if (a.imag != b.imag && op == BinaryOp::kEq) return {0, open};
+  if (a.imag != b.imag && op == BinaryOp::kNe) return {1, open};
+  return {compare(op, a.value, b.value) ? 1 : 0, open};
 }
 
 Whole CompiledExpr::logical(const Step& s) {
@@ -255,10 +390,12 @@ Whole CompiledExpr::whole_binary(const Step& s) {
   if (is_logical(op)) return logical(s);
   const Whole a = whole_at(s.operands[0]);
   const Whole b = whole_at(s.operands[1]);
+  if (s.type == Scalar::kBool) return {apply_bools(op, a.value, b.value), std::max(a.bound, b.bound)};
   scalar::Faults faults;
-  const std::int64_t value =
-      s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value), static_cast<std::int32_t>(b.value), faults)
-                             : apply(op, a.value, b.value, faults);
+  const std::int64_t value = of_integer(s.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return apply(op, static_cast<T>(a.value), static_cast<T>(b.value), faults);
+  });
   if (faults.any()) stop(s.range, faults.message());
   return {value, std::max(a.bound, b.bound)};
 }
@@ -268,13 +405,13 @@ Whole CompiledExpr::whole_cast(const Step& s) {
   if (!is_float(operand.type)) {
     const Whole a = whole_at(s.operands[0]);
     if (s.type == Scalar::kBool) return {a.value != 0 ? 1 : 0, a.bound};
-    return {s.type == Scalar::kI32 ? std::int64_t{static_cast<std::int32_t>(a.value)} : a.value, a.bound};
+    return {of_integer(s.type, [&](auto tag) { return static_cast<typename decltype(tag)::type>(a.value); }), a.bound};
   }
   const Real a = real_at(s.operands[0]);
-  if (s.type == Scalar::kBool) return {a.value != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
+  if (s.type == Scalar::kBool) return {a.value != 0 || a.imag != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
   scalar::Faults faults;
-  const std::int64_t value = s.type == Scalar::kI32 ? std::int64_t{scalar::cast<std::int32_t>(a.value, faults)}
-                                                    : scalar::cast<std::int64_t>(a.value, faults);
+  const std::int64_t value =
+      of_integer(s.type, [&](auto tag) { return scalar::cast<typename decltype(tag)::type>(a.value, faults); });
   if (faults.any()) stop(s.range, faults.message());
   const bool certain = a.bound == 0 || std::trunc(a.value - a.bound) == std::trunc(a.value + a.bound);
   return {value, certain ? 0 : kOpen};

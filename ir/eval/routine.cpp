@@ -5,37 +5,13 @@
 
 #include "ir/eval/accumulator.h"
 #include "ir/eval/foreign.h"
+#include "ir/eval/fourier.h"
+#include "ir/eval/lines.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::ir::eval {
 
 namespace {
-
-/// One line of an array along an axis: `begin + k * stride` for k < length.
-struct Line {
-  std::size_t begin = 0;
-  std::size_t stride = 1;
-  std::int64_t length = 0;
-
-  [[nodiscard]] std::size_t at(std::int64_t k) const { return begin + static_cast<std::size_t>(k) * stride; }
-};
-
-/// All lines of an array of that shape, in row-major order of the other subscripts.
-std::vector<Line> lines_of(const std::vector<std::int64_t>& shape, std::size_t axis) {
-  std::int64_t outer = 1;
-  std::int64_t inner = 1;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d != axis) (d < axis ? outer : inner) *= shape[d];
-  }
-  std::vector<Line> lines;
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      const auto begin = static_cast<std::size_t>(o * shape[axis] * inner + i);
-      lines.push_back({begin, static_cast<std::size_t>(inner), shape[axis]});
-    }
-  }
-  return lines;
-}
 
 Monoid::Kind monoid_of(Routine::Kind scan) {
   switch (scan) {
@@ -77,8 +53,8 @@ Order order_of(const Array& a, const Line& line, bool descending) {
   std::iota(order.positions.begin(), order.positions.end(), std::int64_t{0});
   const auto before = [&](std::int64_t x, std::int64_t y) {
     if (!is_float(a.type)) {
-      const std::int64_t left = a.integers[line.at(x)];
-      const std::int64_t right = a.integers[line.at(y)];
+      const std::int64_t left = ordered_bits(a.type, a.integers[line.at(x)]);
+      const std::int64_t right = ordered_bits(a.type, a.integers[line.at(y)]);
       return descending ? left > right : left < right;
     }
     const double left = a.floats[line.at(x)];
@@ -154,6 +130,10 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
         stop(node.range, "topk takes more elements than the dimension has [out-of-bounds]");
       sorted(a, axis, true, results.at(0).get(), results.at(1).get());
       break;
+    case Routine::Kind::kFft:
+    case Routine::Kind::kIfft:
+    case Routine::Kind::kRfft:
+    case Routine::Kind::kIrfft: evaluate_fourier(routine, a, *results.at(0)); break;
     default: TDSL_CHECK(false, "a routine along lines");
   }
   return results;

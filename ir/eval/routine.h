@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ir/eval/environment.h"
@@ -12,7 +14,26 @@ namespace tdsl::ir::eval {
 [[nodiscard]] std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, const Node& node,
                                                                    const Routine& routine);
 
-/// The factorisations and solvers (Routine::is_line is false). `results` already have their types and shapes.
+/// A matrix of a routine's batch, for messages.
+struct MatrixPlace {
+  const Node& node;
+  const Routine& routine;
+  std::vector<std::int64_t> batch;  ///< its subscripts in the leading dimensions
+
+  /// Stops with the routine's name and the subscripts.
+  [[noreturn]] void stop(const std::string& what) const;
+};
+
+/// One matrix, with results of rank 2 and less.
+void evaluate_matrix(const MatrixPlace& place, const std::vector<const Array*>& operands,
+                     const std::vector<std::shared_ptr<Array>>& results);
+
+/// The same for complex matrices: lu, svd, eigh, eig, inv and det.
+void evaluate_complex_matrix(const MatrixPlace& place, const Array& operand,
+                             const std::vector<std::shared_ptr<Array>>& results);
+
+/// The factorisations and solvers (Routine::is_line is false), of each matrix of the leading dimensions. `results`
+/// already have their types and shapes.
 void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
                             const std::vector<std::shared_ptr<Array>>& results);
 

@@ -50,8 +50,8 @@ void for_each_operand(AnyOp& op, const F& f) {
     for (auto& label : list) f(label.begin), f(label.end);
   };
   match(
-      op, [](const Dimension&) {}, [&](LikeConst<AnyOp, Param>& p) { optional(p.computed_default); },
-      [](const Input&) {},
+      op, [](const Dimension&) {}, [&](LikeConst<AnyOp, Found>& d) { f(d.count), f(d.estimate); },
+      [&](LikeConst<AnyOp, Param>& p) { optional(p.computed_default); }, [](const Input&) {},
       [&](LikeConst<AnyOp, Compute>& c) {
         labels(c.out), labels(c.reduce);
         each(c.bodies);

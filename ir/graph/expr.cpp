@@ -19,11 +19,26 @@ Expr make(SourceRange range, Scalar type, ExprOp op) {
   return Expr(std::make_shared<const ExprNode>(ExprNode{range, type, std::move(op)}));
 }
 
-/// The literal as stored in an element of type `s`: rounded to f32 or wrapped to i32.
+/// Calls `f` with the C++ type of an integer type.
+template <class F>
+auto with_integer(Scalar type, const F& f) {
+  return rt::visit_element_type(type, [&](auto tag) {
+    if constexpr (rt::scalar::Integer<typename decltype(tag)::type>) {
+      return f(tag);
+    } else {
+      TDSL_CHECK(false, "an integer type");
+      return f(std::type_identity<std::int64_t>{});
+    }
+  });
+}
+
+/// The literal as stored in an element of type `s`: rounded to f32 or wrapped to the integer type.
 Literal stored(Scalar s, Literal value) {
-  if (s == Scalar::kF32) return static_cast<double>(static_cast<float>(std::get<double>(value)));
-  if (s == Scalar::kI32) return std::int64_t{static_cast<std::int32_t>(std::get<std::int64_t>(value))};
-  return value;
+  if (is_narrow(s)) return static_cast<double>(static_cast<float>(std::get<double>(value)));
+  if (!is_integer(s)) return value;
+  return with_integer(s, [&](auto tag) {
+    return Literal(static_cast<std::int64_t>(static_cast<typename decltype(tag)::type>(std::get<std::int64_t>(value))));
+  });
 }
 
 const Literal* literal_of(const Expr& e) {
@@ -36,35 +51,53 @@ bool is_integer_constant(const Expr& e, std::int64_t value) {
   return l != nullptr && is_integer(e->type) && std::get<std::int64_t>(*l) == value;
 }
 
-/// Wrapping i64 arithmetic; `stored` narrows it to i32.
-std::optional<Literal> fold_integers(BinaryOp op, std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<std::uint64_t>(a);
-  const auto y = static_cast<std::uint64_t>(b);
-  const auto wrapped = [](std::uint64_t bits) { return Literal(static_cast<std::int64_t>(bits)); };
+std::optional<Literal> fold_positions(BinaryOp op, std::int64_t a, std::int64_t n) {
   switch (op) {
-    case BinaryOp::kAdd: return wrapped(x + y);
-    case BinaryOp::kSub: return wrapped(x - y);
-    case BinaryOp::kMul: return wrapped(x * y);
-    case BinaryOp::kDiv: return b == 0 ? std::nullopt : std::optional(b == -1 ? wrapped(0 - x) : Literal(a / b));
-    case BinaryOp::kRem: return b == 0 ? std::nullopt : std::optional(Literal(b == -1 ? std::int64_t{0} : a % b));
-    case BinaryOp::kPow: {
-      rt::scalar::Faults faults;
-      const std::int64_t power = rt::scalar::power(a, b, faults);
-      return b < 0 ? std::nullopt : std::optional(Literal(power));
+    case BinaryOp::kEdge: return Literal(rt::scalar::edge(a, n));
+    case BinaryOp::kReflect: return Literal(rt::scalar::reflect(a, n));
+    case BinaryOp::kSymmetric: return Literal(rt::scalar::symmetric(a, n));
+    case BinaryOp::kAround: return Literal(rt::scalar::around(a, n));
+    default: return std::nullopt;
+  }
+}
+
+/// Wrapping arithmetic of the integer type T.
+template <class T>
+std::optional<Literal> fold_integers(BinaryOp op, T a, T b) {
+  rt::scalar::Faults faults;
+  const auto whole = [&](T value) {
+    return faults.any() ? std::nullopt : std::optional(Literal(static_cast<std::int64_t>(value)));
+  };
+  switch (op) {
+    case BinaryOp::kAdd: return whole(rt::scalar::add(a, b));
+    case BinaryOp::kSub: return whole(rt::scalar::subtract(a, b));
+    case BinaryOp::kMul: return whole(rt::scalar::multiply(a, b));
+    case BinaryOp::kDiv: {
+      const T quotient = rt::scalar::divide(a, b, faults);
+      return whole(quotient);
     }
-    case BinaryOp::kMin: return Literal(std::min(a, b));
-    case BinaryOp::kMax: return Literal(std::max(a, b));
-    case BinaryOp::kEdge: return Literal(rt::scalar::edge(a, b));
-    case BinaryOp::kReflect: return Literal(rt::scalar::reflect(a, b));
-    case BinaryOp::kSymmetric: return Literal(rt::scalar::symmetric(a, b));
-    case BinaryOp::kAround: return Literal(rt::scalar::around(a, b));
+    case BinaryOp::kRem: {
+      const T rest = rt::scalar::remainder(a, b, faults);
+      return whole(rest);
+    }
+    case BinaryOp::kPow: {
+      const T power = rt::scalar::power(a, b, faults);
+      return whole(power);
+    }
+    case BinaryOp::kMin: return whole(std::min(a, b));
+    case BinaryOp::kMax: return whole(std::max(a, b));
+    case BinaryOp::kBitAnd: return whole(rt::scalar::bit_and(a, b));
+    case BinaryOp::kBitOr: return whole(rt::scalar::bit_or(a, b));
+    case BinaryOp::kBitXor: return whole(rt::scalar::bit_xor(a, b));
+    case BinaryOp::kShiftLeft: return whole(rt::scalar::shift_left(a, b));
+    case BinaryOp::kShiftRight: return whole(rt::scalar::shift_right(a, b));
     case BinaryOp::kEq: return Literal(a == b);
     case BinaryOp::kNe: return Literal(a != b);
     case BinaryOp::kLt: return Literal(a < b);
     case BinaryOp::kLe: return Literal(a <= b);
     case BinaryOp::kGt: return Literal(a > b);
     case BinaryOp::kGe: return Literal(a >= b);
-    default: return std::nullopt;
+    default: return fold_positions(op, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
   }
 }
 
@@ -93,9 +126,20 @@ std::optional<Literal> fold(BinaryOp op, const Expr& left, const Expr& right) {
   const Literal* a = literal_of(left);
   const Literal* b = literal_of(right);
   if (a == nullptr || b == nullptr || left->type != right->type || left->type == Scalar::kBool) return std::nullopt;
+  if (op == BinaryOp::kComplex) {
+    const double imaginary = std::get<double>(*b);
+    return imaginary == 0 && !std::signbit(imaginary) ? std::optional(*a) : std::nullopt;
+  }
+  // Products and quotients have zeros of either sign in their imaginary parts.
+  if (is_complex(left->type) && op != BinaryOp::kAdd) return std::nullopt;
+  if (left->type == Scalar::kC64) return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
+  if (left->type == Scalar::kC128) return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
   if (left->type == Scalar::kF32) return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
   if (left->type == Scalar::kF64) return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
-  return fold_integers(op, std::get<std::int64_t>(*a), std::get<std::int64_t>(*b));
+  return with_integer(left->type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return fold_integers(op, static_cast<T>(std::get<std::int64_t>(*a)), static_cast<T>(std::get<std::int64_t>(*b)));
+  });
 }
 
 /// `x + 0`, `x - 0`, `x * 1` on integers and `true && x`, `false || x`: the operand that the result equals, else null.
@@ -115,8 +159,10 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
     const std::int64_t whole =
         from == Scalar::kBool ? std::int64_t{std::get<bool>(value)} : std::get<std::int64_t>(value);
     // Via double, an i64 would be rounded twice on its way to f32.
-    return to == Scalar::kF32 ? Literal(static_cast<double>(static_cast<float>(whole)))
-                              : Literal(static_cast<double>(whole));
+    const auto as_float = [&](auto number) {
+      return is_narrow(to) ? static_cast<double>(static_cast<float>(number)) : static_cast<double>(number);
+    };
+    return Literal(from == Scalar::kU64 ? as_float(static_cast<std::uint64_t>(whole)) : as_float(whole));
   }
   if (to == Scalar::kBool) {
     return is_float(from) ? Literal(std::get<double>(value) != 0.0) : Literal(std::get<std::int64_t>(value) != 0);
@@ -124,10 +170,10 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
   if (from == Scalar::kBool) return Literal(std::int64_t{std::get<bool>(value)});
   if (is_integer(from)) return value;
   // The run stops if a float does not fit; only values that certainly fit are folded.
-  const double truncated = std::trunc(std::get<double>(value));
-  const double limit = to == Scalar::kI32 ? 2147483647.0 : 9007199254740992.0;
-  if (!(std::abs(truncated) <= limit)) return std::nullopt;
-  return Literal(static_cast<std::int64_t>(truncated));
+  const double number = std::get<double>(value);
+  const bool fits = with_integer(to, [&](auto tag) { return rt::scalar::fits<typename decltype(tag)::type>(number); });
+  if (!fits || std::abs(number) > 9007199254740992.0) return std::nullopt;
+  return Literal(static_cast<std::int64_t>(number));
 }
 
 std::size_t combine(std::size_t seed, std::size_t value) {
@@ -172,10 +218,11 @@ Expr unary(UnaryOp op, Expr operand, SourceRange range) {
   if (is_rounding(op) && is_integer(*type)) return operand;
   if (const Literal* l = literal_of(operand)) {
     if (op == UnaryOp::kNot) return constant(*type, !std::get<bool>(*l), range);
-    if (op == UnaryOp::kNeg && is_float(*type)) return constant(*type, -std::get<double>(*l), range);
-    if (op == UnaryOp::kNeg) {
-      return constant(*type, *fold_integers(BinaryOp::kSub, 0, std::get<std::int64_t>(*l)), range);
-    }
+    if (op == UnaryOp::kNeg && is_real(*type)) return constant(*type, -std::get<double>(*l), range);
+    if (op == UnaryOp::kReal) return constant(*type, *l, range);
+    const auto* whole = std::get_if<std::int64_t>(l);
+    if (whole != nullptr && op == UnaryOp::kNeg) return constant(*type, rt::scalar::negate(*whole), range);
+    if (whole != nullptr && op == UnaryOp::kBitNot) return constant(*type, rt::scalar::bit_not(*whole), range);
   }
   return make(range, *type, Unary{op, std::move(operand)});
 }
@@ -202,6 +249,7 @@ Expr select(Expr condition, Expr when_true, Expr when_false, SourceRange range) 
 Expr cast(Scalar type, Expr operand, SourceRange range) {
   TDSL_CHECK(operand, "operand missing");
   if (operand->type == type) return operand;
+  TDSL_CHECK(!is_complex(operand->type) || is_complex(type) || type == Scalar::kBool, "no complex number becomes real");
   if (const Literal* l = literal_of(operand)) {
     if (const auto value = fold_cast(type, operand->type, *l)) return constant(type, *value, range);
   }
@@ -224,7 +272,8 @@ std::int64_t own_number(const ExprOp& op) {
       [](const Constant& c) {
         return match(
             c.value, [](bool b) { return std::int64_t{b}; }, [](std::int64_t i) { return i; },
-            [](double d) { return std::bit_cast<std::int64_t>(d); });
+            [](double d) { return std::bit_cast<std::int64_t>(d); },
+            [](rt::Complex<double> z) { return std::bit_cast<std::int64_t>(z.re); });
       },
       [](const IndexRef& i) { return std::int64_t{i.label}; }, [](const Read& r) { return std::int64_t{r.tensor.id}; },
       [](const Argument& a) { return std::int64_t{a.position}; },

@@ -36,6 +36,14 @@ Expr negation_of(const Expr& a) {
   return unary(UnaryOp::kNeg, a);
 }
 
+Expr conjugated(const Expr& a) {
+  if (!is_complex(a->type) || std::holds_alternative<Constant>(a->op)) return a;
+  const auto* c = std::get_if<Cast>(&a->op);
+  if (c != nullptr && !is_complex(c->operand->type)) return a;
+  const auto* u = std::get_if<Unary>(&a->op);
+  return u != nullptr && u->op == UnaryOp::kConj ? u->operand : unary(UnaryOp::kConj, a);
+}
+
 Expr where(const Expr& condition, const Expr& value) {
   return condition ? select(condition, value, float_constant(value->type, 0.0)) : value;
 }

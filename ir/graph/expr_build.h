@@ -19,6 +19,8 @@ namespace tdsl::ir {
 [[nodiscard]] Expr product_of(const Expr& a, const Expr& b);
 [[nodiscard]] Expr quotient_of(const Expr& a, const Expr& b);
 [[nodiscard]] Expr negation_of(const Expr& a);
+/// The conjugate of a complex number, else `a`.
+[[nodiscard]] Expr conjugated(const Expr& a);
 /// `select(condition, value, 0)`; a null condition always holds.
 [[nodiscard]] Expr where(const Expr& condition, const Expr& value);
 

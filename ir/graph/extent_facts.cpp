@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/graph/clone.h"
+
 namespace tdsl::ir {
 
 namespace {
@@ -74,11 +76,26 @@ std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& val
   return b == nullptr ? std::nullopt : affine_binary(*b, value_extent);
 }
 
-ExtentFacts::ExtentFacts(const Program& program) { learn(program.body); }
+ExtentFacts::ExtentFacts(const Program& program) {
+  learn(program.body);
+  learn_sizes(program.body);
+}
+
+/// Params that are sizes are checked at the start of the program.
+void ExtentFacts::learn_sizes(const Region& body) {
+  for (const Node& n : body.nodes) {
+    const auto* check = std::get_if<Check>(&n.op);
+    if (check == nullptr && (is_effect(n) || !regions_in(n).empty())) return;
+    const bool sizes = check != nullptr && check->relation == Check::Relation::kAtMost && !check->guard;
+    const auto size = sizes && check->left == Extent(0) ? check->right.as_value() : std::nullopt;
+    if (size) sizes_.insert(*size);
+  }
+}
 
 void ExtentFacts::learn(const Region& region) {
   for_each_node(region, [this](const Node& node) {
-    if (std::holds_alternative<Dimension>(node.op)) dimensions_.insert(node.results[0]);
+    if (std::holds_alternative<Dimension>(node.op) || std::holds_alternative<Found>(node.op))
+      sizes_.insert(node.results[0]);
     if (const auto* check = std::get_if<Check>(&node.op); check != nullptr && check->may_move())
       zeros_.push_back(check->left - check->right);
     const auto* c = std::get_if<Compute>(&node.op);
@@ -104,7 +121,7 @@ bool ExtentFacts::same(const Extent& a, const Extent& b) const {
 bool ExtentFacts::never_negative(const Extent& e) const {
   return std::ranges::all_of(e.terms(), [this](const auto& term) {
     return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
-             return atom->kind == Extent::Atom::Kind::kValue && dimensions_.contains(atom->value);
+             return atom->kind == Extent::Atom::Kind::kValue && sizes_.contains(atom->value);
            });
   });
 }

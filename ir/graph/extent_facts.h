@@ -40,9 +40,10 @@ class ExtentFacts {
 
  private:
   void learn(const Region& region);
+  void learn_sizes(const Region& body);
 
   std::map<ValueId, Extent> value_extents_;
-  std::set<ValueId> dimensions_;
+  std::set<ValueId> sizes_;    ///< dimensions, and params that are sizes
   std::vector<Extent> zeros_;  ///< differences of sizes that are checked to be equal
 };
 

@@ -17,9 +17,10 @@ namespace {
 constexpr std::array<std::string_view, 9> kMonoidNames = {"sum", "prod",   "min",    "max", "any",
                                                           "all", "argmin", "argmax", "user"};
 constexpr std::array<std::string_view, 3> kRandomNames = {"uniform", "normal", "sparse_uniform"};
-constexpr std::array<std::string_view, 17> kRoutineNames = {
-    "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk",  "solve",  "cholesky",
-    "lu",     "qr",      "svd",    "eigh",   "inv",  "det",     "lstsq", "foreign"};
+constexpr std::array<std::string_view, 22> kRoutineNames = {
+    "cumsum", "cumprod",  "cummax", "cummin", "sort", "argsort", "topk", "fft", "ifft", "rfft",  "irfft",
+    "solve",  "cholesky", "lu",     "qr",     "svd",  "eigh",    "eig",  "inv", "det",  "lstsq", "foreign"};
+constexpr std::array<std::string_view, 3> kScaleNames = {"none", "root", "whole"};
 static_assert(kMonoidNames.size() == static_cast<std::size_t>(Monoid::Kind::kUser) + 1);
 static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kForeign) + 1);
 
@@ -27,7 +28,10 @@ static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kF
 Literal limit_of(Scalar s, int sign) {
   if (s == Scalar::kBool) return sign > 0;
   if (is_float(s)) return sign * std::numeric_limits<double>::infinity();
-  const std::int64_t largest = std::numeric_limits<std::int64_t>::max() >> (64 - 8 * size_of(s));
+  const auto unused = static_cast<unsigned>(64 - 8 * size_of(s));
+  // The bits of a u64.
+  if (is_unsigned(s)) return sign > 0 ? static_cast<std::int64_t>(~std::uint64_t{0} >> unused) : std::int64_t{0};
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max() >> unused;
   return sign > 0 ? largest : -largest - 1;
 }
 
@@ -88,7 +92,15 @@ std::string_view name_of(Monoid::Kind kind) { return kMonoidNames.at(static_cast
 std::string_view name_of(Random::Kind kind) { return kRandomNames.at(static_cast<std::size_t>(kind)); }
 std::string_view name_of(Routine::Kind kind) { return kRoutineNames.at(static_cast<std::size_t>(kind)); }
 
-bool is_line(Routine::Kind kind) { return kind <= Routine::Kind::kTopk; }
+std::string_view name_of(Routine::Scale scale) { return kScaleNames.at(static_cast<std::size_t>(scale)); }
+
+bool is_line(Routine::Kind kind) { return kind <= Routine::Kind::kIrfft; }
+
+bool runs_in_tasks(Routine::Kind kind) {
+  using Kind = Routine::Kind;
+  return kind == Kind::kSolve || kind == Kind::kInv || kind == Kind::kCholesky || kind == Kind::kDet ||
+         kind == Kind::kEigh;
+}
 
 ValueId Program::new_value(Type type, std::string value_name, SourceRange range) {
   values.push_back({std::move(type), std::move(value_name), range});
@@ -100,7 +112,8 @@ std::optional<std::string> default_text(const Param& p) {
   if (!p.default_value) return std::nullopt;
   return match(
       *p.default_value, [](bool b) { return std::string(b ? "true" : "false"); },
-      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); });
+      [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); },
+      [](rt::Complex<double> z) { return fmt::format("{}{:+}i", z.re, z.im); });
 }
 
 std::set<ValueId> known_at_start(const Program& program) {

@@ -17,6 +17,7 @@
 #include "ir/graph/source.h"
 #include "ir/graph/sparse_iteration.h"
 #include "ir/graph/value.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 
 // The index graph, the first of the three forms: the common form of loops, whole-tensor operations and index notation.
 //
@@ -93,6 +94,8 @@ struct Compute {
   /// A count of the elements of a vector up to a value, `sum[b](i64(le(%1[b], x)))` or `lt`, whose elements ascend, as
   /// an enclosing condition ensures: they are searched. Not part of the meaning.
   bool by_search = false;
+  /// Its derivative is 0: keys, which data select. Not part of the meaning.
+  bool constant = false;
   /// Which stored elements of compressed operands the operation visits. Set by the last pass, `iteration`, for
   /// lowering; not part of the meaning.
   std::optional<SparseIteration> iteration{};
@@ -101,6 +104,13 @@ struct Compute {
 /// `n` of an input's type: determined by files or `--set`. Result: i64, rank 0.
 struct Dimension {
   std::string name;
+};
+/// An extent found by data: the value of `count`, a rank-0 i64 that is not negative. `estimate`: of plans made before
+/// the count is known. With a name, `--set NAME=K` is the estimate, and asserted in a run. Result: i64, rank 0.
+struct Found {
+  ValueId count;
+  Extent estimate;
+  std::string name;  ///< may be empty
 };
 /// `param lambda: f64 = 1e-3;`. At most one default is present: a constant, or a scalar of params and dimensions.
 struct Param {
@@ -128,21 +138,29 @@ struct Random {
 [[nodiscard]] std::string_view name_of(Random::Kind kind);
 
 /// A library routine over whole tensors. Routines along lines (`is_line`) process every line of their one operand along
-/// `axis` independently; the others are factorisations and solvers of float matrices.
+/// `axis` independently; the others are factorisations and solvers of float matrices, and of batches: the leading
+/// dimensions of operands and results number the matrices of the last two. Batches of solve's and lstsq's operands
+/// agree, or one has the extent 1 and serves all.
 ///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
 ///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
-///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
+///   fft, ifft  Fourier transforms of complex lines times `scale`: sum of x[j] exp(-2 pi i j k / n), + in ifft
+///   rfft    the first n / 2 + 1 elements of the fft of a real line
+///   irfft   the n reals, n the extent of the result's axis, whose rfft was given; without ifft's 1 / n
+///   solve (A, b)   b and x have A's rank (matrices) or one less (vectors); `solves` is A's kind
+///   cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
 ///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
+///   eig (A)        the same of any complex square matrix, w ascending by real, then imaginary part
 ///   inv (A)        det (A)                              lstsq (A, b)   minimum-norm least-squares solution
 ///   foreign (…)    a user kernel (foreign.h): operands are its `in`s in order, those of rank 0 by value, results its
 ///                  `out`s
-/// In each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are
-/// equal up to the square root of the rounding unit). An operand that is singular or not positive definite stops the
-/// run.
+/// In each column of U and V the component of largest magnitude is real and positive (the first of those that are
+/// equal up to the square root of the rounding unit). Results of a complex matrix are complex, `s` and `w`, too. An
+/// operand that is singular or not positive definite stops the run.
 struct Routine {
+  using SolveKind = rt::routines::SolveKind;
   enum class Kind : std::uint8_t {
     kCumsum,
     kCumprod,
@@ -151,12 +169,17 @@ struct Routine {
     kSort,
     kArgsort,
     kTopk,
+    kFft,
+    kIfft,
+    kRfft,
+    kIrfft,
     kSolve,
     kCholesky,
     kLu,
     kQr,
     kSvd,
     kEigh,
+    kEig,
     kInv,
     kDet,
     kLstsq,
@@ -165,9 +188,19 @@ struct Routine {
   std::vector<ValueId> operands;
   std::int64_t axis = 0;         ///< for routines along lines
   ForeignRef foreign = nullptr;  ///< for kForeign
+  SolveKind solves = SolveKind::kGeneral;
+  /// The factor of a Fourier transform of length n: 1, 1 / sqrt(n) or 1 / n.
+  enum class Scale : std::uint8_t { kNone, kRoot, kWhole } scale = Scale::kNone;
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
+[[nodiscard]] std::string_view name_of(Routine::Scale scale);
 [[nodiscard]] bool is_line(Routine::Kind kind);
+/// fft, ifft, rfft, irfft.
+[[nodiscard]] constexpr bool is_fourier(Routine::Kind kind) {
+  return Routine::Kind::kFft <= kind && kind <= Routine::Kind::kIrfft;
+}
+/// True if a task may hold the routine on small matrices, like a reduction (runtime/routines/small).
+[[nodiscard]] bool runs_in_tasks(Routine::Kind kind);
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine::Kind kind) { return kind <= Routine::Kind::kCummin; }
 
@@ -276,8 +309,8 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused, Print,
-                        Assert, Check, Output, Gradient>;
+using Op = std::variant<Dimension, Found, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused,
+                        Print, Assert, Check, Output, Gradient>;
 
 struct Node {
   SourceRange range;

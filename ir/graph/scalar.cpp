@@ -9,42 +9,89 @@ namespace tdsl::ir {
 
 namespace {
 
-constexpr std::array<std::string_view, 40> kUnaryNames = {
-    "neg",   "not",   "abs",   "sqrt",  "exp",   "log",   "log1p",   "expm1",  "sin",     "cos",
-    "tan",   "tanh",  "erf",   "asin",  "acos",  "atan",  "sinh",    "cosh",   "asinh",   "acosh",
-    "atanh", "cbrt",  "log2",  "log10", "exp2",  "erfc",  "gamma",   "lgamma", "digamma", "floor",
-    "ceil",  "trunc", "round", "sign",  "isnan", "isinf", "sigmoid", "relu",   "sparse",  "dense"};
-constexpr std::array<std::string_view, 31> kBinaryNames = {
-    "add",          "sub",         "mul",   "div",        "rem",        "pow",        "mod",
-    "min",          "max",         "atan2", "hypot",      "copysign",   "keyed_bits", "keyed_uniform",
-    "keyed_normal", "keyed_below", "eq",    "ne",         "lt",         "le",         "gt",
-    "ge",           "and",         "or",    "absent_mul", "mutual_mul", "absent_div", "edge",
-    "reflect",      "symmetric",   "around"};
+constexpr std::array<std::string_view, 46> kUnaryNames = {
+    "neg",     "not",  "abs",   "sqrt",   "exp",     "log",   "log1p",   "expm1",    "sin",    "cos",  "tan",   "tanh",
+    "erf",     "asin", "acos",  "atan",   "sinh",    "cosh",  "asinh",   "acosh",    "atanh",  "cbrt", "log2",  "log10",
+    "exp2",    "erfc", "gamma", "lgamma", "digamma", "floor", "ceil",    "trunc",    "round",  "sign", "isnan", "isinf",
+    "sigmoid", "relu", "real",  "imag",   "conj",    "arg",   "bit_not", "popcount", "sparse", "dense"};
+constexpr std::array<std::string_view, 37> kBinaryNames = {
+    "add",          "sub",         "mul",        "div",        "rem",
+    "pow",          "mod",         "min",        "max",        "atan2",
+    "hypot",        "copysign",    "complex",    "keyed_bits", "keyed_uniform",
+    "keyed_normal", "keyed_below", "eq",         "ne",         "lt",
+    "le",           "gt",          "ge",         "and",        "or",
+    "bit_and",      "bit_or",      "bit_xor",    "shift_left", "shift_right",
+    "absent_mul",   "mutual_mul",  "absent_div", "edge",       "reflect",
+    "symmetric",    "around"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 
 }  // namespace
 
+namespace {
+
+/// The wider of two integer types, or the next signed type that holds both; f64 if there is none.
+Scalar promote_integers(Scalar a, Scalar b) {
+  if (is_unsigned(a) == is_unsigned(b)) return size_of(a) >= size_of(b) ? a : b;
+  const Scalar plain = is_unsigned(a) ? a : b;
+  const Scalar with_sign = is_unsigned(a) ? b : a;
+  if (size_of(with_sign) > size_of(plain)) return with_sign;
+  switch (plain) {
+    case Scalar::kU8: return Scalar::kI16;
+    case Scalar::kU16: return Scalar::kI32;
+    case Scalar::kU32: return Scalar::kI64;
+    default: return Scalar::kF64;
+  }
+}
+
+}  // namespace
+
 Scalar promote(Scalar a, Scalar b) {
-  if (is_float(a) == is_float(b)) return std::max(a, b);
+  if (a == b || a == Scalar::kBool) return b;
+  if (b == Scalar::kBool) return a;
+  if (is_complex(a) || is_complex(b)) {
+    const Scalar parts = promote(part_type(a), part_type(b));
+    return complex_type(is_narrow(parts) ? parts : Scalar::kF64);
+  }
+  if (!is_float(a) && !is_float(b)) return promote_integers(a, b);
+  if (is_float(a) && is_float(b)) return std::max(a, b);
   const Scalar real = is_float(a) ? a : b;
   const Scalar whole = is_float(a) ? b : a;
   // An f32 cannot represent all 32-bit integers, so NumPy promotes to f64.
-  return whole == Scalar::kBool ? real : std::max(real, Scalar::kF64);
+  return size_of(whole) <= 2 ? real : Scalar::kF64;
 }
 
 std::string_view name_of(UnaryOp op) { return kUnaryNames.at(static_cast<std::size_t>(op)); }
 std::string_view name_of(BinaryOp op) { return kBinaryNames.at(static_cast<std::size_t>(op)); }
 
+namespace {
+
+/// Functions that complex numbers do not have.
+bool needs_order(UnaryOp op) {
+  return op == UnaryOp::kErf || op == UnaryOp::kErfc || op == UnaryOp::kCbrt || op == UnaryOp::kExp2 ||
+         op == UnaryOp::kGamma || op == UnaryOp::kLgamma || op == UnaryOp::kDigamma || op == UnaryOp::kSigmoid ||
+         op == UnaryOp::kRelu || op == UnaryOp::kBitNot || op == UnaryOp::kPopcount || is_rounding(op);
+}
+
+}  // namespace
+
 std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
+  if (is_part(op) && !is_complex(a)) return std::nullopt;
+  if (is_complex(a) && needs_order(op)) return std::nullopt;
   switch (op) {
     case UnaryOp::kSparse:
     case UnaryOp::kDense: return a;
     case UnaryOp::kNot: return a == Scalar::kBool ? std::optional(a) : std::nullopt;
     case UnaryOp::kIsNan:
     case UnaryOp::kIsInf: return a != Scalar::kBool ? std::optional(Scalar::kBool) : std::nullopt;
+    case UnaryOp::kBitNot: return is_integer(a) ? std::optional(a) : std::nullopt;
+    case UnaryOp::kPopcount: return is_integer(a) ? std::optional(Scalar::kI64) : std::nullopt;
+    case UnaryOp::kConj: return a;
+    case UnaryOp::kReal:
+    case UnaryOp::kImag:
+    case UnaryOp::kArg: return part_type(a);
+    case UnaryOp::kAbs: return a != Scalar::kBool ? std::optional(part_type(a)) : std::nullopt;
     case UnaryOp::kNeg:
-    case UnaryOp::kAbs:
     case UnaryOp::kSign:
     case UnaryOp::kRelu:
     case UnaryOp::kFloor:
@@ -86,7 +133,16 @@ std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
   if (op == BinaryOp::kPow && is_float(a) && b == Scalar::kI64) return a;
   if (a != b) return std::nullopt;
   if (is_logical(op)) return a == Scalar::kBool ? std::optional(a) : std::nullopt;
-  if (is_comparison(op)) return Scalar::kBool;
+  if (is_comparison(op)) return is_complex(a) && is_order(op) ? std::nullopt : std::optional(Scalar::kBool);
+  if (op == BinaryOp::kComplex) return is_real(a) ? std::optional(complex_type(a)) : std::nullopt;
+  if (is_bitwise(op)) {
+    const bool logical = a == Scalar::kBool && op <= BinaryOp::kBitXor;
+    return is_integer(a) || logical ? std::optional(a) : std::nullopt;
+  }
+  if (is_complex(a)) {
+    const bool known = op <= BinaryOp::kDiv || op == BinaryOp::kPow || op >= BinaryOp::kAbsentMul;
+    return known && !is_boundary(op) ? std::optional(a) : std::nullopt;
+  }
   if (is_keyed(op)) {
     if (a != Scalar::kI64) return std::nullopt;
     return op == BinaryOp::kKeyedUniform || op == BinaryOp::kKeyedNormal ? Scalar::kF64 : Scalar::kI64;

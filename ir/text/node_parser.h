@@ -84,6 +84,8 @@ class NodeParser : protected ExprParser {
     } else if (cursor_.accept("by")) {
       cursor_.expect("search");
       c.by_search = true;
+    } else {
+      c.constant = cursor_.accept("constant");
     }
     c.out = label_list();
     if (cursor_.peek() != '(') {
@@ -155,7 +157,8 @@ class NodeParser : protected ExprParser {
 
   Routine routine() {
     Routine r;
-    if (cursor_.peek() == 'f') {
+    TextCursor next = cursor_;
+    if (next.accept("foreign")) {
       r.kind = Routine::Kind::kForeign;
       r.foreign = parse_foreign(cursor_);
       r.operands = value_list("(", ")");
@@ -164,6 +167,11 @@ class NodeParser : protected ExprParser {
     r.kind = named_kind(cursor_, Routine::Kind::kLstsq, "routine");
     r.operands = value_list("(", ")");
     if (cursor_.accept("axis")) r.axis = cursor_.integer();
+    if (cursor_.accept("scale")) r.scale = named_kind(cursor_, Routine::Scale::kWhole, "factor");
+    using SolveKind = Routine::SolveKind;
+    for (const SolveKind kind : {SolveKind::kLower, SolveKind::kUpper, SolveKind::kPositive}) {
+      if (r.kind == Routine::Kind::kSolve && cursor_.accept(name_of(kind))) r.solves = kind;
+    }
     return r;
   }
 
@@ -306,8 +314,18 @@ class NodeParser : protected ExprParser {
     return c;
   }
 
+  Found found() {
+    Found f;
+    f.count = value();
+    cursor_.expect("estimate");
+    f.estimate = extent();
+    f.name = cursor_.string();
+    return f;
+  }
+
   Op simple_op(const std::string& name, const std::vector<ValueId>& results) {
     if (name == "dimension") return Dimension{cursor_.string()};
+    if (name == "found") return found();
     if (name == "param") return param(results);
     if (name == "input") return Input{cursor_.string()};
     if (name == "compute") return compute();

@@ -99,7 +99,7 @@ Expr ExprParser::typed_literal() {
   const Literal l = cursor_.literal();
   Scalar s = match(
       l, [](bool) { return Scalar::kBool; }, [](std::int64_t) { return Scalar::kI64; },
-      [](double) { return Scalar::kF64; });
+      [](double) { return Scalar::kF64; }, [](rt::Complex<double>) { return Scalar::kC128; });
   if (cursor_.accept(":")) s = cursor_.scalar();
   if (!holds(s, l)) cursor_.fail("the literal does not fit its type");
   return constant(s, l);

@@ -39,7 +39,8 @@ std::string float_text(double value, bool single) {
 std::string literal_text(Scalar type, const Literal& literal) {
   return match(
       literal, [](bool b) -> std::string { return b ? "true" : "false"; },
-      [](std::int64_t i) { return std::to_string(i); }, [&](double d) { return float_text(d, type == Scalar::kF32); });
+      [](std::int64_t i) { return std::to_string(i); }, [&](double d) { return float_text(d, is_narrow(type)); },
+      [&](rt::Complex<double> z) { return float_text(z.re, is_narrow(type)); });
 }
 
 std::string range_text(const SourceRange& r) {
@@ -157,7 +158,10 @@ class ProgramPrinter {
     for (const Label& l : c.reduce) names.push_back(l.name);
     const ExprPrinter printer(names);
     const auto part = [&](const Expr& e) { return printer.text(e); };
-    const std::string_view how = c.in_any_order ? "in any order " : c.by_search ? "by search " : "";
+    const std::string_view how = c.in_any_order ? "in any order "
+                                 : c.by_search  ? "by search "
+                                 : c.constant   ? "constant "
+                                                : "";
     std::string text = fmt::format("compute {}[{}] ", how, joined(c.out, label_text));
     if (c.monoid || !c.reduce.empty()) {
       text += fmt::format("{}[{}] ", c.monoid ? monoid_text(*c.monoid) : "none", joined(c.reduce, label_text));
@@ -234,6 +238,9 @@ class ProgramPrinter {
     const auto plain = [&](const std::string& text) { line(head + text + place); };
     match(
         n.op, [&](const Dimension& d) { plain("dimension " + quoted(d.name)); },
+        [&](const Found& d) {
+          plain(fmt::format("found {} estimate {} {}", value_text(d.count), extent_text(d.estimate), quoted(d.name)));
+        },
         [&](const Param& p) { plain(param_text(n, p)); }, [&](const Input& i) { plain("input " + quoted(i.name)); },
         [&](const Compute& c) { plain(compute_text(c)); },
         [&](const Random& r) {
@@ -242,8 +249,11 @@ class ProgramPrinter {
         [&](const Routine& r) {
           if (r.foreign)
             return plain(fmt::format("routine {} ({})", text_of(*r.foreign), joined(r.operands, value_text)));
-          plain(fmt::format("routine {} ({}){}", name_of(r.kind), joined(r.operands, value_text),
-                            is_line(r.kind) ? fmt::format(" axis {}", r.axis) : ""));
+          plain(fmt::format("routine {} ({}){}{}", name_of(r.kind), joined(r.operands, value_text),
+                            is_line(r.kind)                            ? fmt::format(" axis {}", r.axis)
+                            : r.solves != Routine::SolveKind::kGeneral ? fmt::format(" {}", name_of(r.solves))
+                                                                       : "",
+                            is_fourier(r.kind) ? fmt::format(" scale {}", name_of(r.scale)) : ""));
         },
         [&](const Chain& c) {
           plain(fmt::format("chain [{}] ({})", joined(c.sizes, extent_text),

@@ -37,14 +37,14 @@ bool may_agree(const std::vector<Extent>& a, const std::vector<Extent>& b) {
 
 std::string op_name(const Op& op) {
   return match(
-      op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
-      [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
-      [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; },
-      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; },
-      [](const Fused&) { return "fused"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
-      [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
-      [](const Check&) { return "check"; }, [](const Output&) { return "output"; },
-      [](const Gradient&) { return "gradient"; });
+      op, [](const Dimension&) { return "dimension"; }, [](const Found&) { return "found"; },
+      [](const Param&) { return "param"; }, [](const Input&) { return "input"; },
+      [](const Compute&) { return "compute"; }, [](const Random&) { return "random"; },
+      [](const Routine&) { return "routine"; }, [](const Chain&) { return "chain"; },
+      [](const Choose&) { return "choose"; }, [](const Fused&) { return "fused"; }, [](const For&) { return "for"; },
+      [](const While&) { return "while"; }, [](const If&) { return "if"; }, [](const Print&) { return "print"; },
+      [](const Assert&) { return "assert"; }, [](const Check&) { return "check"; },
+      [](const Output&) { return "output"; }, [](const Gradient&) { return "gradient"; });
 }
 
 class Verifier {
@@ -145,8 +145,13 @@ class Verifier {
     }
     for (const ValueId v : operands_of(program_, n)) use(v);
     match(
-        n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); }, [&](const Param& p) { param(n, p); },
-        [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
+        n.op, [&](const Dimension&) { one_scalar(n, Scalar::kI64); },
+        [&](const Found& d) {
+          one_scalar(n, Scalar::kI64);
+          extent(d.estimate);
+          require(is_scalar(d.count, Scalar::kI64), "the count is not an i64 scalar");
+        },
+        [&](const Param& p) { param(n, p); }, [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { random(n, r); },
         [&](const Routine& r) {
           for (const std::string& problem : routine_problems(program_, n, r)) require(false, "{}", problem);
@@ -296,7 +301,7 @@ class Verifier {
   void chain(const Node& n, const Chain& c) {
     require(c.factors.size() >= 3, "has less than three factors");
     require(c.sizes.size() == c.factors.size() + 1, "does not have one size more than factors");
-    require(n.results.size() == 1 && is_real(program_.type(n.results[0]).scalar), "needs one float tensor as result");
+    require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
     for (const Extent& e : c.sizes) extent(e);
     if (n.results.size() != 1 || c.factors.size() < 3 || c.sizes.size() != c.factors.size() + 1) return;
     const Type& type = program_.type(n.results[0]);
@@ -354,7 +359,7 @@ class Verifier {
     require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_real(program_.type(g.loss).scalar),
             "the loss is not a float scalar");
     for (const ValueId v : g.wrt)
-      require(known(v) && is_real(program_.type(v).scalar), "differentiates with respect to a value that is no float");
+      require(known(v) && is_float(program_.type(v).scalar), "differentiates with respect to a value that is no float");
     same_types(n.results, g.wrt, "derivatives and variables");
   }
 
@@ -390,7 +395,7 @@ class Verifier {
     const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                        c.monoid->kind == Monoid::Kind::kSum;
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
-    return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
+    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
   /// True for `sum[b](i64(le(%1[b], x)))` and `lt`.

@@ -61,7 +61,7 @@ class Contractions : public RegionRewriter {
 
   void visit(Node& node, Compute& c, std::vector<Node>& before) {
     const bool sums = c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum &&
-                      is_real(c.bodies[0]->type) && !c.in_any_order;
+                      is_float(c.bodies[0]->type) && !c.in_any_order;
     if (!sums || (c.guard && !may_move(c))) return;
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
     if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c)) return;

@@ -7,8 +7,8 @@
 //     %3 = compute [i in 0..%0] (neg(%1[i]))
 //     output "y" %3
 //
-// Keeps effects, size checks, dimensions, params and inputs. A run-time error that only a dead computation would raise
-// is lost.
+// Keeps effects, size checks, dimensions, named extents found by data, params and inputs. A run-time error that only a
+// dead computation would raise is lost.
 
 #include "passes/passes.h"
 
@@ -27,7 +27,8 @@ bool has_effect(const Node& node) {
                    std::holds_alternative<Check>(node.op) || std::holds_alternative<Output>(node.op) ||
                    std::holds_alternative<Dimension>(node.op) || std::holds_alternative<Param>(node.op) ||
                    std::holds_alternative<Input>(node.op);
-  if (own) return true;
+  const auto* found = std::get_if<Found>(&node.op);
+  if (own || (found != nullptr && !found->name.empty())) return true;
   for (const Region* region : regions_in(node)) {
     if (std::ranges::any_of(region->nodes, has_effect)) return true;
   }

@@ -44,7 +44,7 @@ Mask mask_of(const std::vector<std::int32_t>& labels) {
 std::optional<Einsum> einsum_of(const Program& program, const Compute& c) {
   const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                      c.monoid->kind == Monoid::Kind::kSum;
-  if (!plain || !is_real(c.bodies[0]->type) || c.out.size() + c.reduce.size() > 2 * record::kMostFactors)
+  if (!plain || !is_float(c.bodies[0]->type) || c.out.size() + c.reduce.size() > 2 * record::kMostFactors)
     return std::nullopt;
   Einsum einsum;
   einsum.outs = c.out.size();

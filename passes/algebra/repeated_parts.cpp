@@ -31,7 +31,7 @@ bool takes_long(const ExprNode& n) {
   if (const auto* u = std::get_if<Unary>(&n.op)) {
     using enum UnaryOp;
     return u->op != kNeg && u->op != kNot && u->op != kAbs && u->op != kRelu && u->op != kIsNan && u->op != kIsInf &&
-           u->op != kSign;
+           u->op != kSign && (!is_part(u->op) || u->op == kArg);
   }
   if (const auto* b = std::get_if<Binary>(&n.op)) {
     using enum BinaryOp;

@@ -126,7 +126,8 @@ Expr simplify_unary(const Expr& whole, const Unary& u) {
   if (const auto* inner = std::get_if<Unary>(&u.operand->op)) {
     const bool undone = inner->op == u.op && (u.op == UnaryOp::kNeg || u.op == UnaryOp::kNot);
     if (undone) return inner->operand;
-    if (u.op == UnaryOp::kAbs && inner->op == UnaryOp::kNeg) return unary(UnaryOp::kAbs, inner->operand, whole->range);
+    const bool flips = u.op == UnaryOp::kAbs && inner->op == UnaryOp::kNeg && !is_unsigned(whole->type);
+    if (flips) return unary(UnaryOp::kAbs, inner->operand, whole->range);
   }
   const auto* b = std::get_if<Binary>(&u.operand->op);
   if (u.op != UnaryOp::kNot || b == nullptr || !is_comparison(b->op)) return whole;

@@ -101,6 +101,8 @@ const Compute* nest_operator(const Program& program, const Node& node, bool grou
   if (c->guard && (!groups || !group_of(*c) || applies(c->guard))) return nullptr;
   if ((c->monoid && c->monoid->kind == Monoid::Kind::kUser) || applies(c->bodies[0]) || can_fail(program, *c))
     return nullptr;
+  const auto in_scalars = [](const ExprNode& n) { return !has_vectors(n.type); };
+  if (any_node(c->bodies[0], in_scalars) || (c->guard && any_node(c->guard, in_scalars))) return nullptr;
   return c;
 }
 

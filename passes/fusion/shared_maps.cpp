@@ -39,7 +39,7 @@ double work_of(const ExprNode& n) {
   if (const auto* u = std::get_if<Unary>(&n.op)) {
     using enum UnaryOp;
     const bool simple = u->op == kNeg || u->op == kNot || u->op == kAbs || u->op == kRelu || u->op == kIsNan ||
-                        u->op == kIsInf || u->op == kSign;
+                        u->op == kIsInf || u->op == kSign || (is_part(u->op) && u->op != kArg);
     return simple ? 1 : u->op == kSqrt || u->op == kFloor || u->op == kCeil || u->op == kRound ? kDivision : kFunction;
   }
   if (const auto* b = std::get_if<Binary>(&n.op)) {

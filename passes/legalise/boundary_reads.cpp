@@ -14,8 +14,9 @@
 //
 //     compute [i in 0..add(%0, 4)] (%1[mod(sub(i, 2), %0)])
 // becomes
-//     compute [i in 0..add(%0, 4)] (select(and(ge(sub(i, 2), 0), lt(sub(i, 2), %0)), %1[sub(i, 2)],
-//         select(lt(sub(i, 2), 0), %1[around(add(sub(i, 2), %0), %0)], %1[around(sub(sub(i, 2), %0), %0)])))
+//     compute [i in 0..add(%0, 4)] (select(ge(sub(i, 2), 0),
+//         select(lt(sub(i, 2), %0), %1[sub(i, 2)], %1[around(sub(sub(i, 2), %0), %0)]),
+//         %1[around(add(sub(i, 2), %0), %0)]))
 //
 // A read at a clamped or mirrored position (`edge`, `reflect`, `symmetric`) becomes a choice between the position
 // itself and its image in the dimension, so that loops over the interior read at affine subscripts:
@@ -95,20 +96,13 @@ class BoundaryReads {
     return inside ? select(inside, affine, choice(e, d + 1)) : affine;
   }
 
+  /// Every condition holds in the interior, and those that lead to a place say at which end it is.
   Expr places(const Expr& e, std::size_t d, const Turns& t) {
     wraps_ = true;
-    Expr inside, outside;
-    if (t.below) {
-      inside = binary(BinaryOp::kGe, t.x, constant_i64(0));
-      outside = at(e, d, t.below);
-    }
-    if (t.above) {
-      inside = conjunction_of(inside, binary(BinaryOp::kLt, t.x, t.n));
-      const Expr above = at(e, d, t.above);
-      outside = outside ? select(binary(BinaryOp::kLt, t.x, constant_i64(0)), outside, above) : above;
-    }
-    const Expr affine = at(e, d, t.x);
-    return inside ? select(inside, affine, outside) : affine;
+    Expr place = at(e, d, t.x);
+    if (t.above) place = select(binary(BinaryOp::kLt, t.x, t.n), place, at(e, d, t.above));
+    if (t.below) place = select(binary(BinaryOp::kGe, t.x, constant_i64(0)), place, at(e, d, t.below));
+    return place;
   }
 
   Expr places(const Expr& e, std::size_t d, const Periodic& p) {

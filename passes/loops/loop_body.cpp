@@ -58,7 +58,8 @@ const char* what_it_does(const Node& node) {
       [](const Check&) { return "checks the bounds of a slice"; }, [](const Assert&) { return "asserts something"; },
       [](const Routine&) { return "calls a routine on whole tensors"; },
       [](const Chain&) { return "multiplies whole matrices"; }, [](const Choose&) { return "chooses between forms"; },
-      [](const Fused&) { return "is a fused operator"; }, [](const auto&) { return "holds an effect"; });
+      [](const Fused&) { return "is a fused operator"; }, [](const Found&) { return "finds an extent by data"; },
+      [](const auto&) { return "holds an effect"; });
 }
 
 }  // namespace

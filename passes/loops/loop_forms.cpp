@@ -157,14 +157,19 @@ Extent iterations_of(const Node& loop, const Extent& around, const Sizes& sizes)
   return Extent::quotient(sizes.of(last).value_or(around), 2 * step);
 }
 
+/// True if the node takes an operation of its own, unlike arithmetic on scalars.
+bool is_tensor_statement(const Node& n) {
+  const auto* c = std::get_if<Compute>(&n.op);
+  return std::holds_alternative<Routine>(n.op) || (c != nullptr && !(c->out.empty() && c->reduce.empty()));
+}
+
 /// Total number of runs of the loop's tensor statements.
 Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
   const Extent often = iterations_of(loop, around, sizes);
   Extent runs;
   const auto region = [&](const auto& self, const Region& r) -> void {
     for (const Node& n : r.nodes) {
-      const auto* c = std::get_if<Compute>(&n.op);
-      if (c != nullptr && !(c->out.empty() && c->reduce.empty())) runs = runs + Extent(1);
+      if (is_tensor_statement(n)) runs = runs + Extent(1);
       if (is_loop(n)) {
         runs = runs + runs_of(n, often, sizes);
       } else {
@@ -174,6 +179,52 @@ Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
   };
   for (const Region* r : regions_in(loop)) region(region, *r);
   return often * runs;
+}
+
+/// Dimensions and params in the extents of the loop's square tensors.
+std::set<ValueId> square_sizes(const Program& program, const Node& loop, const Sizes& sizes) {
+  std::set<ValueId> found;
+  const auto look = [&](const std::vector<ValueId>& tensors) {
+    for (const ValueId v : tensors) {
+      const std::vector<Extent>& shape = program.type(v).shape;
+      for (std::size_t d = 1; d < shape.size(); ++d) {
+        const auto extent = sizes.of(shape[d]);
+        if (!extent || sizes.of(shape[d - 1]) != extent) continue;
+        for (const ValueId size : extent->values()) found.insert(size);
+      }
+    }
+  };
+  for_each_inner(loop, [&](const Node& n) {
+    look(n.results);
+    look(operands_of(program, n));
+  });
+  return found;
+}
+
+/// Routines on matrices in a loop.
+struct Routines {
+  Extent points;          ///< cost of all of them in plain points
+  bool symbolic = false;  ///< the size of some matrix is known at the start only
+};
+
+/// Nothing if an extent is unknown.
+std::optional<Routines> routines_in(const Program& program, const Node& loop, const Sizes& sizes) {
+  constexpr std::int64_t kSweeps = 8;  // of rotations, for eigenvectors
+  Routines routines;
+  bool known = true;
+  for_each_inner(loop, [&](const Node& n) {
+    const auto* r = std::get_if<Routine>(&n.op);
+    if (r == nullptr) return;
+    const std::vector<Extent>& right = program.type(r->operands.back()).shape;
+    const auto size = sizes.of(program.type(r->operands.front()).shape.front());
+    const auto columns = right.size() < 2 ? std::optional(Extent(1)) : sizes.of(right.back());
+    known = known && size && columns;
+    if (!size || !columns) return;
+    routines.symbolic = routines.symbolic || !size->constant();
+    const Extent times = r->kind == Routine::Kind::kEigh ? Extent(kSweeps) * *size : *size + *columns;
+    routines.points = routines.points + *size * *size * times;
+  });
+  return known ? std::optional(std::move(routines)) : std::nullopt;
 }
 
 std::optional<Work> work_of(const Program& program, const Node& loop, const Sizes& sizes) {
@@ -192,8 +243,10 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
     work.bytes = work.bytes + Extent(size_of(program.type(v).scalar)) * volume;
   }
   for_each_inner(loop, [&](const Node& n) {
+    if (!is_tensor_statement(n)) return;
+    ++work.statements;
     const auto* c = std::get_if<Compute>(&n.op);
-    if (c == nullptr || (c->out.empty() && c->reduce.empty())) return;
+    if (c == nullptr) return;
     Extent points(1);
     bool counted = true;
     for (std::int32_t label = 0; label < static_cast<std::int32_t>(c->out.size() + c->reduce.size()); ++label) {
@@ -203,9 +256,16 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
     }
     // A statement of unknown size is assumed to be as large as all tensors of the loop together.
     work.points = work.points + Extent(weight_of(*c)) * (counted ? points : elements);
-    ++work.statements;
   });
-  if (!known) return std::nullopt;
+  const auto routines = routines_in(program, loop, sizes);
+  if (!known || !routines) return std::nullopt;
+  if (routines->symbolic) {
+    // Statements over dimensions of other than square tensors, such as rows of data, are large next to the matrices.
+    const std::set<ValueId> small = square_sizes(program, loop, sizes);
+    const std::vector<ValueId> all = work.points.values();
+    if (!std::ranges::all_of(all, [&](ValueId v) { return small.contains(v); })) return std::nullopt;
+  }
+  work.points = work.points + routines->points;
   work.runs = runs_of(loop, Extent(1), sizes);
   return work;
 }
@@ -229,9 +289,14 @@ Extent KnownScalars::resolved(const Extent& e) const {
 }
 
 Sizes::Sizes(const Program& program, std::function<Extent(const Extent&)> resolved) : resolved_(std::move(resolved)) {
+  const auto is_known = [&](const Node& n) {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || !c->out.empty() || !is_elementwise(*c) || program.type(n.results[0]).scalar != Scalar::kI64)
+      return std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op);
+    return !any_read(c->bodies[0], [this](const Read& r) { return !known_.contains(r.tensor); });
+  };
   for (const Node& n : program.body.nodes) {
-    if (std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op))
-      known_.insert(n.results.begin(), n.results.end());
+    if (is_known(n)) known_.insert(n.results.begin(), n.results.end());
   }
 }
 

@@ -45,7 +45,8 @@ class Sizes {
  public:
   /// `resolved`: substitutes known rank-0 integers into an extent.
   Sizes(const ir::Program& program, std::function<ir::Extent(const ir::Extent&)> resolved);
-  /// The extent in terms of dimensions and params; nullopt if it depends on anything else.
+  /// The extent in terms of dimensions, params and integers computed from them in front of loops; nullopt if it depends
+  /// on anything else.
   [[nodiscard]] std::optional<ir::Extent> of(const ir::Extent& e) const;
 
  private:

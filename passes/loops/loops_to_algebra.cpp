@@ -21,6 +21,7 @@
 #include <tuple>
 
 #include "ir/graph/affine.h"
+#include "passes/loops/aligned_labels.h"
 #include "passes/loops/loop_body.h"
 #include "passes/loops/loop_dependences.h"
 #include "passes/loops/loop_forms.h"
@@ -187,6 +188,7 @@ class LoopConverter {
       refusal = builder.refusal();
       return std::nullopt;
     }
+    for (Node& n : body->statements) align_labels(std::get<Compute>(n.op), [&](ValueId v) { return v == body->index; });
     normalise_accumulations(program_, *body);
     merge_reductions(program_, *body);
     const auto dependences = find_dependences(program_, *body, refusal);

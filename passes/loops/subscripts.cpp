@@ -230,6 +230,44 @@ bool Subscripts::inside(const Expr& e, const Extent& extent) const {
   return inside(b->left, extent * *divisor);
 }
 
+namespace {
+
+/// A polynomial that the comparison requires to be nonnegative; nullopt for other conditions.
+std::optional<Extent> not_negative_by(const Expr& condition) {
+  const auto* b = std::get_if<Binary>(&condition->op);
+  if (b == nullptr || b->left->type != Scalar::kI64) return std::nullopt;
+  const auto left = subscript_polynomial(b->left);
+  const auto right = subscript_polynomial(b->right);
+  if (!left || !right) return std::nullopt;
+  switch (b->op) {
+    case BinaryOp::kLe: return *right - *left;
+    case BinaryOp::kLt: return *right - *left - Extent(1);
+    case BinaryOp::kGe: return *left - *right;
+    case BinaryOp::kGt: return *left - *right - Extent(1);
+    default: return std::nullopt;
+  }
+}
+
+bool implied_not_negative(const Extent& e, const std::vector<Expr>& conditions) {
+  return std::ranges::any_of(conditions, [&](const Expr& condition) {
+    const auto known = not_negative_by(condition);
+    const auto more = known ? (e - *known).constant() : std::nullopt;
+    return more && *more >= 0;
+  });
+}
+
+}  // namespace
+
+bool Subscripts::inside(const Expr& e, const Extent& extent, const std::vector<Expr>& conditions) const {
+  if (inside(e, extent)) return true;
+  const auto position = conditions.empty() ? std::nullopt : subscript_polynomial(e);
+  if (!position) return false;
+  const auto hull = hull_of(*position);
+  const Extent room = extent - Extent(1);
+  return ((hull && never_negative(hull->lowest)) || implied_not_negative(*position, conditions)) &&
+         ((hull && never_negative(room - hull->highest)) || implied_not_negative(room - *position, conditions));
+}
+
 Expr with_settled_subscripts(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
   if (!e) return e;
   return rewrite(e, [&](const Expr& x) {

@@ -24,6 +24,8 @@ class Subscripts {
   [[nodiscard]] ir::Expr settled(const ir::Expr& e) const;
   /// True if 0 <= e < extent is provable, without dividing by 0 in `e`.
   [[nodiscard]] bool inside(const ir::Expr& e, const ir::Extent& extent) const;
+  /// The same where all `conditions` hold: comparisons of subscripts, such as `i - 1 >= 0`.
+  [[nodiscard]] bool inside(const ir::Expr& e, const ir::Extent& extent, const std::vector<ir::Expr>& conditions) const;
 
  private:
   struct Hull {

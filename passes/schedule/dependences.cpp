@@ -18,8 +18,8 @@ bool same_operator(const ScopStatement& s, const ScopStatement& t) {
 
 class DependenceFinder {
  public:
-  DependenceFinder(const Program& program, const Scop& scop, const Resolve& resolve, IntegerSets& sets)
-      : scop_(scop), points_(program, scop, resolve), sets_(sets) {
+  DependenceFinder(const Scop& scop, const Resolve& resolve, IntegerSets& sets)
+      : scop_(scop), points_(scop, resolve), sets_(sets) {
     for (const ScopStatement& s : scop.statements) accesses_.push_back(accesses_of(scop, s));
   }
 
@@ -30,21 +30,37 @@ class DependenceFinder {
         const std::size_t common = common_loops(scop_.statements[s], scop_.statements[t]);
         for (std::size_t level = 0; level <= common; ++level) {
           if (level == common && s >= t) continue;
-          const auto here = depends(s, t, level);
-          if (!here) return std::nullopt;
-          if (!*here) continue;
           const auto loop = level < common ? std::optional(scop_.statements[s].loops[level]) : std::nullopt;
-          found.push_back({s, t, loop});
+          // One that needs the order of both statements, or else one that reads of an older version satisfy.
+          for (const bool writes_first : {true, false}) {
+            const auto here = depends(s, t, level, writes_first);
+            if (!here) return std::nullopt;
+            if (!*here) continue;
+            found.push_back({s, t, loop, !writes_first});
+            break;
+          }
         }
       }
     }
     return found;
   }
 
+  bool recurs() {
+    for (std::size_t s = 0; s < scop_.statements.size(); ++s) {
+      if (!scop_.arrays[scop_.statements[s].array].live) continue;
+      for (std::size_t level = 0; level < scop_.statements[s].loops.size(); ++level) {
+        if (depends(s, s, level, true).value_or(false)) return true;
+      }
+    }
+    return false;
+  }
+
  private:
-  std::optional<bool> depends(std::size_t s, std::size_t t, std::size_t level) {
+  /// `writes_first`: the earlier access is a write.
+  std::optional<bool> depends(std::size_t s, std::size_t t, std::size_t level, bool writes_first) {
     const bool free = same_operator(scop_.statements[s], scop_.statements[t]);
     for (const ScopAccess& a : accesses_[s]) {
+      if (a.write != writes_first) continue;
       for (const ScopAccess& b : accesses_[t]) {
         if (a.array != b.array || (!a.write && !b.write) || (free && a.combined && b.combined)) continue;
         const std::string pairs = points_.conflicts(s, a, t, b, level);
@@ -62,37 +78,16 @@ class DependenceFinder {
   std::vector<std::vector<ScopAccess>> accesses_;
 };
 
-/// The smallest or largest value of an extent over the loops' ranges, in sizes.
-std::optional<Extent> extreme(const Scop& scop, Extent e, bool largest) {
-  for (std::size_t k = scop.loops.size(); k-- > 0;) {
-    const ScopLoop& loop = scop.loops[k];
-    if (!mentions(e, loop.index)) continue;
-    const auto form = linear_in(e, loop.index);
-    if (!form || !loop.lowest || !loop.values) return std::nullopt;
-    const bool last = (form->coefficient > 0) == largest;
-    const Extent value = last ? *loop.lowest + *loop.values - Extent(1) : *loop.lowest;
-    e = form->rest + Extent(form->coefficient) * value;
-  }
-  return e;
-}
-
-/// A polynomial bound of a loop; of a minimum or maximum any operand is one.
-std::optional<Extent> limit_of(const Expr& e, BinaryOp op) {
-  if (const auto* b = std::get_if<Binary>(&e->op); b != nullptr && b->op == op) {
-    const auto left = limit_of(b->left, op);
-    return left ? left : limit_of(b->right, op);
-  }
-  return extent_of(e);
-}
-
 class Privatiser {
  public:
   Privatiser(const Program& program, Scop& scop, const Resolve& resolve, IntegerSets& sets)
-      : program_(program), scop_(scop), resolve_(resolve), points_(program, scop, resolve), sets_(sets) {
+      : scop_(scop), resolve_(resolve), points_(scop, resolve), sets_(sets) {
     for (const ScopStatement& s : scop.statements) accesses_.push_back(accesses_of(scop, s));
-    for (const ScopArray& a : scop.arrays) operands_.push_back(shape_of(a.key));
+    for (const ScopArray& a : scop.arrays) operands_.push_back(shape_of(a.type));
     for (const ScopStatement& s : scop.statements) {
-      for_each_read(s.compute, [&](const Read& r) { operands_.push_back(shape_of(r.tensor)); });
+      for_each_read(s.compute, [&](const Read& r) {
+        if (!scop.array_of(r.tensor)) operands_.push_back(shape_of(program.type(r.tensor)));
+      });
     }
   }
 
@@ -108,9 +103,9 @@ class Privatiser {
     const ScopAccess* access;
   };
 
-  [[nodiscard]] std::vector<Extent> shape_of(ValueId v) const {
+  [[nodiscard]] std::vector<Extent> shape_of(const Type& type) const {
     std::vector<Extent> shape;
-    for (const Extent& e : program_.type(v).shape) shape.push_back(resolve_(e));
+    for (const Extent& e : type.shape) shape.push_back(resolve_(e));
     return shape;
   }
 
@@ -126,7 +121,7 @@ class Privatiser {
     std::size_t loops = first.loops.size();
     for (const Use& u : uses) loops = std::min(loops, common_loops(first, scop_.statements[u.statement]));
     while (loops > 0 && !overwritten_first(uses, loops)) --loops;
-    std::vector<Extent> shape = shape_of(scop_.arrays[a].key);
+    std::vector<Extent> shape = shape_of(scop_.arrays[a].type);
     std::vector<std::size_t> expanded;
     for (std::size_t d = loops; d-- > 0;) {
       const ScopLoop& loop = scop_.loops[first.loops[d]];
@@ -172,7 +167,6 @@ class Privatiser {
     });
   }
 
-  const Program& program_;
   Scop& scop_;
   const Resolve& resolve_;
   Points points_;
@@ -183,30 +177,12 @@ class Privatiser {
 
 }  // namespace
 
-std::optional<std::vector<Dependence>> dependences(const Program& program, const Scop& scop, const Resolve& resolve,
-                                                   IntegerSets& sets) {
-  return DependenceFinder(program, scop, resolve, sets).run();
+std::optional<std::vector<Dependence>> dependences(const Scop& scop, const Resolve& resolve, IntegerSets& sets) {
+  return DependenceFinder(scop, resolve, sets).run();
 }
 
-void measure(Scop& scop, const Resolve& resolve) {
-  for (ScopLoop& loop : scop.loops) {
-    const bool up = loop.step > 0;
-    const Expr& low = up ? loop.begin : loop.end;
-    const Expr& high = up ? loop.end : loop.begin;
-    auto first = limit_of(low, BinaryOp::kMax);
-    auto last = limit_of(high, BinaryOp::kMin);
-    if (!first || !last) continue;
-    // Both inclusive.
-    first = extreme(scop, resolve(*first) + Extent(up ? 0 : 1), false);
-    last = extreme(scop, resolve(*last) - Extent(up ? 1 : 0), true);
-    if (!first || !last) continue;
-    const auto data = [&](const Extent& e) {
-      return std::ranges::any_of(e.values(), [&](ValueId v) { return scop.array_of(v).has_value(); });
-    };
-    if (data(*first) || data(*last)) continue;
-    loop.lowest = first;
-    loop.values = *last - *first + Extent(1);
-  }
+bool recurs(const Scop& scop, const Resolve& resolve, IntegerSets& sets) {
+  return DependenceFinder(scop, resolve, sets).recurs();
 }
 
 void privatise(const Program& program, Scop& scop, const Resolve& resolve, IntegerSets& sets) {

@@ -38,9 +38,19 @@ class Distributor {
       for (const Dependence& d : all) {
         if (std::ranges::count(group, d.from) > 0 && std::ranges::count(group, d.to) > 0) own.push_back(d);
       }
-      steps.push_back(own.empty() ? alone(group.front(), open) : cycle(group, own, open));
+      steps.push_back(is_independent(group, own) ? alone(group.front(), open) : cycle(group, own, open));
     }
     return steps;
+  }
+
+  /// True for a statement no instance of which needs a value of another one. If it overwrites elements that earlier
+  /// instances read, they may read the version before; unless it is spelled `x = x + value`, which reads the current
+  /// one.
+  [[nodiscard]] bool is_independent(const Statements& group, const std::vector<Dependence>& own) const {
+    if (own.empty()) return true;
+    const ScopStatement& s = scop_.statements[group.front()];
+    const bool current = s.accumulation && !s.compute.combine;
+    return group.size() == 1 && !current && std::ranges::all_of(own, &Dependence::reads_first);
   }
 
   /// A statement in its own loops.
@@ -53,6 +63,7 @@ class Distributor {
       around.inner.push_back(std::move(step));
       step = std::move(around);
     }
+    step.independent = step.loop.has_value();
     return step;
   }
 

@@ -5,7 +5,9 @@
 
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"
+#include "passes/loops/aligned_labels.h"
 #include "passes/loops/loop_dependences.h"
+#include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
 #include "passes/schedule/scop.h"
 
@@ -94,15 +96,18 @@ class Versions {
   std::set<ValueId> indices_;
 };
 
-/// True for expressions that may be computed where they are used instead of once before.
+/// True for expressions that may be computed where they are used instead of once before. The limits keep scalars that
+/// use others twice from growing exponentially.
 bool is_cheap_scalar(const Expr& e) {
+  constexpr int kMostFloat = 8, kMostExact = 64;
+  if (node_count(e) > (is_float(e->type) ? kMostFloat : kMostExact)) return false;
   const bool function = any_node(e, [](const ExprNode& n) {
     const auto* u = std::get_if<Unary>(&n.op);
     const auto* b = std::get_if<Binary>(&n.op);
     return (u != nullptr && is_library_function(u->op)) || (b != nullptr && is_library_function(b->op)) ||
            std::holds_alternative<Apply>(n.op);
   });
-  return !function && (!is_float(e->type) || node_count(e) <= 8);
+  return !function;
 }
 
 class Extractor {
@@ -122,14 +127,14 @@ class Extractor {
       current_[carried.key] = loop.body.arguments[k + 1];
     }
     if (!body(nest_, loop)) return std::nullopt;
-    if (scop_.statements.size() > kMostScopStatements || scop_.loops.size() > kMostScopLoops)
-      return refused(nest_.range, "it has too many statements to be scheduled");
+    if (scop_.statements.size() > kMostScopStatements || scop_.loops.size() > kMostScopLoops) {
+      too_many(nest_.range);
+      return std::nullopt;
+    }
     for (const ScopArray& a : scop_.arrays) {
-      const Type& type = program_.type(a.key);
-      if (type.has_sparse()) return refused(nest_.range, "it updates a tensor of a sparse type");
-      for (const Extent& e : type.shape) {
-        if (!is_fixed(e)) return refused(nest_.range, "a tensor of its body changes its shape");
-      }
+      if (a.type.has_sparse()) return refused(nest_.range, "it updates a tensor of a sparse type");
+      if (a.spans.empty() && !has_fixed_shape(a.key))
+        return refused(nest_.range, "a tensor of its body changes its shape");
     }
     return std::move(scop_);
   }
@@ -144,16 +149,25 @@ class Extractor {
     return false;
   }
 
+  bool too_many(const SourceRange& range) {
+    why_.limit = why_.reason.empty();
+    return refuse(range, "it has too many statements or loops");
+  }
+
   std::size_t array(ValueId version) {
     const ValueId key = versions_.variable(version);
     if (const auto found = scop_.array_of(key)) return *found;
-    scop_.arrays.push_back({key});
+    scop_.arrays.push_back({key, program_.type(key)});
     return scop_.arrays.size() - 1;
   }
 
   /// True if the extent is the same for the whole nest.
   [[nodiscard]] bool is_fixed(const Extent& e) const {
     return std::ranges::none_of(e.values(), [&](ValueId v) { return versions_.inside(v) || versions_.is_index(v); });
+  }
+
+  [[nodiscard]] bool has_fixed_shape(ValueId v) const {
+    return std::ranges::all_of(program_.type(v).shape, [&](const Extent& e) { return is_fixed(e); });
   }
 
   // Expressions over keys, indices and values from outside.
@@ -198,7 +212,7 @@ class Extractor {
   }
 
   bool node(const Node& n) {
-    if (scop_.statements.size() > kMostScopStatements) return refuse(n.range, "it has too many statements");
+    if (scop_.statements.size() > kMostScopStatements) return too_many(n.range);
     if (const auto* c = std::get_if<Compute>(&n.op)) return compute(n, *c);
     if (const auto* f = std::get_if<For>(&n.op)) return loop(n, *f);
     if (const auto* i = std::get_if<If>(&n.op)) return branch(n, *i);
@@ -297,6 +311,8 @@ class Extractor {
       }
     }
     if (failed) return refuse(n.range, "it needs an older version of a variable");
+    if (!reads_inside(c)) return refuse(n.range, "a slice whose size changes may be read out of bounds");
+    align_labels(c, [&](ValueId v) { return versions_.is_index(v); });
     const ValueId v = n.results[0];
     if (becomes_scalar(v, c)) {
       scalars_.emplace(v, c.bodies[0]);
@@ -308,6 +324,22 @@ class Extractor {
       return refuse(n.range, "an older version of a tensor is updated");
     }
     return store(n.range, v, std::move(c));
+  }
+
+  /// False if the Compute may read a tensor whose extents change outside of its bounds, which it will not have later.
+  [[nodiscard]] bool reads_inside(const Compute& c) const {
+    const std::vector<const Label*> labels = labels_of(c);
+    bool all = true;
+    for_each_read(c, [&](const Read& r) {
+      const auto a = scop_.array_of(r.tensor);
+      if (!a || scop_.arrays[*a].spans.empty()) return;
+      Type type = scop_.arrays[*a].type;
+      for (std::size_t d = 0; d < type.rank(); ++d)
+        type.shape[d] = scop_.arrays[*a].spans[d].end - scop_.arrays[*a].spans[d].begin;
+      const Subscripts subscripts(type, labels);
+      for (std::size_t d = 0; d < type.rank(); ++d) all = all && subscripts.inside(r.subscripts[d], type.shape[d]);
+    });
+    return all;
   }
 
   /// True for a scalar that is substituted into its users. It must not read variables, which may change before its use.
@@ -334,6 +366,11 @@ class Extractor {
     const std::size_t a = array(version);
     const ValueId key = scop_.arrays[a].key;
     const Type& type = program_.type(key);
+    if (!has_fixed_shape(key)) {
+      const bool defined_whole = versions_.is_single(version) && !c.base && c.left.empty() && !c.guard;
+      if (!defined_whole) return refuse(range, "a tensor of its body changes its shape");
+      for (const Label& l : c.out) scop_.arrays[a].spans.push_back({l.begin, l.end});
+    }
     if (!c.base && (c.guard || !c.left.empty())) {
       if (values_read(c).contains(key)) return refuse(range, "a part of a tensor is replaced, and the rest cleared");
       fill(range, a, guard, c);

@@ -12,8 +12,8 @@ namespace tdsl::passes {
 
 namespace {
 
-/// Of one nest: about a second.
-constexpr unsigned long kMostOperations = 50'000'000;
+/// Of one program: 0.1 to 0.2 seconds.
+constexpr unsigned long kMostOperations = 10'000'000;
 
 std::optional<bool> answer(isl_ctx* context, isl_bool b) {
   if (b == isl_bool_error) {

@@ -197,7 +197,7 @@ std::vector<std::string> Points::before(std::size_t s, std::size_t t, std::size_
 std::vector<std::string> Points::elements(std::size_t number, const ScopAccess& a, Instance& in, bool& exact) {
   const ScopStatement& s = scop_.statements[number];
   std::vector<std::string> conditions;
-  const Type& type = program_.type(scop_.arrays[a.array].key);
+  const Type& type = scop_.arrays[a.array].type;
   const std::size_t copies = scop_.arrays[a.array].expanded.size();
   for (std::size_t d = 0; d < copies; ++d)
     conditions.push_back(
@@ -244,7 +244,8 @@ std::string Points::accessed(std::size_t t, const ScopAccess& a) {
 }
 
 std::string Points::written_before(std::size_t s, const ScopAccess& a, std::size_t t, std::size_t loops) {
-  Instance x = instance(s, "x", true, true);
+  // A store writes the value of an empty reduction; an update leaves the element.
+  Instance x = instance(s, "x", true, a.combined);
   bool exact = true;
   const std::vector<std::string> at = elements(s, a, x, exact);
   if (!exact || !x.exact) return "";

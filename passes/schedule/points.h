@@ -21,8 +21,7 @@ using Resolve = std::function<ir::Extent(const ir::Extent&)>;
 class Points {
  public:
   /// The arguments must outlive this object.
-  Points(const ir::Program& program, const Scop& scop, Resolve resolve)
-      : program_(program), scop_(scop), resolve_(std::move(resolve)) {}
+  Points(const Scop& scop, Resolve resolve) : scop_(scop), resolve_(std::move(resolve)) {}
 
   /// Pairs of an instance of `s` and a later one of `t` that access the same element, whose first different common loop
   /// is number `level`; with level = common_loops(s, t) instances of one iteration.
@@ -60,7 +59,6 @@ class Points {
   [[nodiscard]] std::vector<std::string> before(std::size_t s, std::size_t t, std::size_t level) const;
   [[nodiscard]] std::vector<std::string> elements(std::size_t s, const ScopAccess& a, Instance& in, bool& exact);
 
-  const ir::Program& program_;
   const Scop& scop_;
   Resolve resolve_;
   std::map<std::string, std::string> parameters_;  ///< text of an extent -> name

@@ -17,8 +17,8 @@ namespace {
 
 class Rebuilder {
  public:
-  Rebuilder(Program& program, const Scop& scop, const ExtentFacts& facts)
-      : program_(program), scop_(scop), facts_(facts) {}
+  Rebuilder(Program& program, const Scop& scop, const ExtentFacts& facts, ReadVersion version)
+      : program_(program), scop_(scop), facts_(facts), version_(version) {}
 
   std::vector<Node> run(const std::vector<Step>& steps, ValueMap& renames) {
     std::vector<Node> nodes = scop_.hoisted;
@@ -39,7 +39,7 @@ class Rebuilder {
   /// The variable's version in front of the steps.
   void start(std::size_t a, bool written, std::vector<Node>& nodes) {
     const ScopArray& array = scop_.arrays[a];
-    Type type = program_.type(array.key);
+    Type type = array.type;
     if (!written || (array.init && array.expanded.empty())) {
       current_.push_back(array.init.value_or(array.key));
       types_.push_back(std::move(type));
@@ -47,6 +47,9 @@ class Rebuilder {
     }
     std::vector<Extent> shape;
     for (const std::size_t l : array.expanded) shape.push_back(copies(l, nodes));
+    if (!array.spans.empty()) {
+      for (Extent& e : type.shape) e = size(e, program_.info(array.key).range, nodes);
+    }
     type.shape.insert(type.shape.begin(), shape.begin(), shape.end());
     Compute zeros;
     zeros.out = plain_labels(type.shape);
@@ -66,15 +69,20 @@ class Rebuilder {
 
   /// The number of copies for the iterations of a loop.
   Extent copies(std::size_t l, std::vector<Node>& nodes) {
-    const Extent count = *scop_.loops[l].lowest + *scop_.loops[l].values - first_copy(l);
-    if (const auto c = count.constant()) return std::max<std::int64_t>(*c, 0);
-    if (facts_.never_negative(count)) return count;
-    if (const auto found = counts_.find(l); found != counts_.end()) return found->second;
+    return size(*scop_.loops[l].lowest + *scop_.loops[l].values - first_copy(l), scop_.loops[l].range, nodes);
+  }
+
+  /// The extent, or 0 if it is negative.
+  Extent size(const Extent& e, const SourceRange& range, std::vector<Node>& nodes) {
+    if (const auto c = e.constant()) return std::max<std::int64_t>(*c, 0);
+    if (facts_.never_negative(e)) return e;
+    const auto known = std::ranges::find(sizes_, e, &std::pair<Extent, Extent>::first);
+    if (known != sizes_.end()) return known->second;
     Compute clamp;
-    clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of_polynomial(count), constant_i64(0)));
-    const ValueId v = program_.new_value({Scalar::kI64, {}, {}}, "", scop_.loops[l].range);
-    nodes.push_back({scop_.loops[l].range, {v}, std::move(clamp)});
-    return counts_.emplace(l, Extent::of(v)).first->second;
+    clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of_polynomial(e), constant_i64(0)));
+    const ValueId v = program_.new_value({Scalar::kI64, {}, {}}, "", range);
+    nodes.push_back({range, {v}, std::move(clamp)});
+    return sizes_.emplace_back(e, Extent::of(v)).second;
   }
 
   void collect(const std::vector<Step>& steps, std::set<std::size_t>& written) const {
@@ -89,7 +97,8 @@ class Rebuilder {
 
   ValueId new_version(std::size_t a, const SourceRange& range) {
     const ValueInfo& info = program_.info(scop_.arrays[a].key);
-    const std::vector<Extent> tile = scop_.arrays[a].expanded.empty() ? info.tile : std::vector<Extent>{};
+    const bool as_declared = scop_.arrays[a].expanded.empty() && scop_.arrays[a].spans.empty();
+    const std::vector<Extent> tile = as_declared ? info.tile : std::vector<Extent>{};
     const ValueId v = program_.new_value(types_[a], info.name, range);
     program_.values.back().tile = tile;
     return v;
@@ -117,7 +126,8 @@ class Rebuilder {
       if (!a) return x;
       std::vector<Expr> at = copy_of(*a);
       at.insert(at.end(), r->subscripts.begin(), r->subscripts.end());
-      return read(x->type, current_[*a], std::move(at), x->range);
+      const auto before = before_.find(*a);
+      return read(x->type, before == before_.end() ? current_[*a] : before->second, std::move(at), x->range);
     });
   }
 
@@ -132,12 +142,25 @@ class Rebuilder {
 
   void emit(const std::vector<Step>& steps, std::vector<Node>& nodes) {
     for (const Step& s : steps) {
-      if (s.loop) {
+      if (s.independent && version_ == ReadVersion::kBefore) {
+        emit_independent(s, nodes);
+      } else if (s.loop) {
         emit_loop(s, nodes);
       } else {
         emit_statement(scop_.statements[s.statement], nodes);
       }
     }
+  }
+
+  /// The statement reads its variable as it was before the loop, which is the same.
+  void emit_independent(const Step& step, std::vector<Node>& nodes) {
+    const Step* last = &step;
+    while (last->loop) last = &last->inner.front();
+    const ScopStatement& s = scop_.statements[last->statement];
+    // `x = x + value` reads what other instances added.
+    if (!s.accumulation || s.compute.combine) before_[s.array] = current_[s.array];
+    emit_loop(step, nodes);
+    before_.erase(s.array);
   }
 
   ValueId scalar(const Expr& e, const SourceRange& range, std::vector<Node>& nodes) {
@@ -221,17 +244,19 @@ class Rebuilder {
   Program& program_;
   const Scop& scop_;
   const ExtentFacts& facts_;
-  std::vector<ValueId> current_;          ///< by array
-  std::vector<Type> types_;               ///< by array, with the copies
-  std::map<ValueId, ValueId> indices_;    ///< index of the nest -> index of an open loop
-  std::map<std::size_t, Extent> counts_;  ///< by loop
+  ReadVersion version_;
+  std::vector<ValueId> current_;                  ///< by array
+  std::map<std::size_t, ValueId> before_;         ///< by array, for reads of an independent statement
+  std::vector<Type> types_;                       ///< by array, with the copies
+  std::map<ValueId, ValueId> indices_;            ///< index of the nest -> index of an open loop
+  std::vector<std::pair<Extent, Extent>> sizes_;  ///< extents, and values that are not negative
 };
 
 }  // namespace
 
 std::vector<Node> rebuilt(Program& program, const Scop& scop, const std::vector<Step>& steps, const ExtentFacts& facts,
-                          ValueMap& renames) {
-  return Rebuilder(program, scop, facts).run(steps, renames);
+                          ReadVersion version, ValueMap& renames) {
+  return Rebuilder(program, scop, facts, version).run(steps, renames);
 }
 
 }  // namespace tdsl::passes

@@ -35,6 +35,24 @@ Expr difference(const Expr& e, const Extent& by) {
   return by == Extent(0) ? e : binary(BinaryOp::kSub, e, expr_of_polynomial(by));
 }
 
+std::optional<Extent> extreme(const Scop& scop, Extent e, bool largest) {
+  for (std::size_t k = scop.loops.size(); k-- > 0;) {
+    const ScopLoop& loop = scop.loops[k];
+    if (!mentions(e, loop.index)) continue;
+    const auto form = linear_in(e, loop.index);
+    if (!form || !loop.lowest || !loop.values) return std::nullopt;
+    const bool last = (form->coefficient > 0) == largest;
+    const Extent value = last ? *loop.lowest + *loop.values - Extent(1) : *loop.lowest;
+    e = form->rest + Extent(form->coefficient) * value;
+  }
+  return e;
+}
+
+bool varies(const Scop& scop, const Extent& e) {
+  return std::ranges::any_of(e.values(),
+                             [&](ValueId v) { return std::ranges::count(scop.loops, v, &ScopLoop::index) > 0; });
+}
+
 std::size_t common_loops(const ScopStatement& a, const ScopStatement& b) {
   std::size_t n = 0;
   while (n < a.loops.size() && n < b.loops.size() && a.loops[n] == b.loops[n]) ++n;

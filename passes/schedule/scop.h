@@ -27,9 +27,17 @@ struct ScopLoop {
   std::optional<ir::Extent> values = {};
 };
 
+/// The range of an index variable, over indices and values from outside the nest.
+struct ScopSpan {
+  ir::Extent begin;
+  ir::Extent end;
+};
+
 /// A variable: all versions of a tensor or scalar that the nest carries or computes.
 struct ScopArray {
   ir::ValueId key;                         ///< stands for the current version in the expressions of statements
+  ir::Type type;                           ///< of the key; `widen_arrays` makes its extents those of all iterations
+  std::vector<ScopSpan> spans = {};        ///< by dimension, of the only statement that defines it, if extents change
   std::optional<ir::ValueId> init = {};    ///< the value before the nest
   std::optional<ir::ValueId> result = {};  ///< the nest's result
   bool live = false;                       ///< the result may be used
@@ -71,6 +79,7 @@ struct ScopAccess {
 struct NoScop {
   ir::SourceRange range;
   std::string reason;
+  bool limit = false;  ///< it is too large
 };
 
 // Limits are counts, so that builds do not depend on the machine.
@@ -87,6 +96,10 @@ inline constexpr std::size_t kMostScopLoops = 8;
 [[nodiscard]] std::vector<ScopAccess> accesses_of(const Scop& scop, const ScopStatement& s);
 /// `e - by`; `e` itself if that is 0.
 [[nodiscard]] ir::Expr difference(const ir::Expr& e, const ir::Extent& by);
+/// The smallest or largest value of an extent over the loops' ranges, in sizes. `measure` (ranges.h) comes first.
+[[nodiscard]] std::optional<ir::Extent> extreme(const Scop& scop, ir::Extent e, bool largest);
+/// True if an index of a loop determines the extent.
+[[nodiscard]] bool varies(const Scop& scop, const ir::Extent& e);
 /// The number of loops that contain both statements.
 [[nodiscard]] std::size_t common_loops(const ScopStatement& a, const ScopStatement& b);
 

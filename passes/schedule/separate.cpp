@@ -56,11 +56,15 @@ class ProductSeparator {
     const Compute& c = s.compute;
     const bool fixed_sum = std::ranges::none_of(c.reduce, [&](const Label& l) { return varies(scop_, l); });
     if (c.reduce.empty() || c.guard || !fixed_sum || !is_product(c) || !is_triangular(s)) return false;
+    if (!scop_.arrays[s.array].spans.empty()) {
+      widen_temporary(scop_.statements[number]);
+      return false;
+    }
     Compute sum = c;
     sum.left.clear();
     sum.base.reset();
     sum.combine.reset();
-    Type type{program_.type(scop_.arrays[s.array].key).scalar, {}, {}};
+    Type type{scop_.arrays[s.array].type.scalar, {}, {}};
     for (Label& l : sum.out) {
       if (!widen(l)) return false;
       type.shape.push_back(l.end);
@@ -78,10 +82,25 @@ class ProductSeparator {
       part->monoid.reset();
       part->bodies[0] = read(type.scalar, t, plain_subscripts(type.rank()));
     }
-    scop_.arrays.push_back({t});
+    scop_.arrays.push_back({t, type});
     scop_.statements[number] = std::move(first);
     scop_.statements.insert(scop_.statements.begin() + static_cast<std::ptrdiff_t>(number) + 1, std::move(second));
     return true;
+  }
+
+  /// Computes all elements of an array whose extents change, if the statement cannot stop the run: additional elements
+  /// are never read.
+  void widen_temporary(ScopStatement& s) const {
+    ScopStatement wide = s;
+    for (std::size_t d = 0; d < wide.compute.out.size(); ++d) {
+      const auto place = polynomial_of(wide.compute.left[d]);
+      if (!place) return;
+      Label& l = wide.compute.out[d];
+      l.begin = Extent::of(label_value(static_cast<std::int32_t>(d))) - *place;
+      l.end = l.begin + scop_.arrays[s.array].type.shape[d];
+    }
+    const auto everywhere = over_all_loops(scop_, wide);
+    if (everywhere && !can_fail(program_, *everywhere)) s = std::move(wide);
   }
 
   [[nodiscard]] bool is_triangular(const ScopStatement& s) const {

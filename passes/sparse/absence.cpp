@@ -90,11 +90,12 @@ bool has_no_negative_zero(const Program& program, const Expr& e) {
     return std::get<double>(c->value) != 0 || !std::signbit(std::get<double>(c->value));
   if (const auto* r = std::get_if<Read>(&e->op)) return program.type(r->tensor).has_sparse();
   if (const auto* u = std::get_if<Unary>(&e->op))
-    return u->op == UnaryOp::kAbs || u->op == UnaryOp::kExp || (u->op == UnaryOp::kSqrt && clean(u->operand));
+    return u->op == UnaryOp::kAbs || (u->op == UnaryOp::kExp && is_real(e->type)) ||
+           (u->op == UnaryOp::kSqrt && clean(u->operand));
   if (const auto* s = std::get_if<Select>(&e->op)) return clean(s->when_true) && clean(s->when_false);
   // A tiny negative f64 becomes -0 as f32.
   if (const auto* c = std::get_if<Cast>(&e->op))
-    return !(e->type == Scalar::kF32 && c->operand->type == Scalar::kF64) && clean(c->operand);
+    return !(is_narrow(e->type) && is_float(c->operand->type) && !is_narrow(c->operand->type)) && clean(c->operand);
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr) return false;
   // A sum is -0 only if both terms are.

@@ -81,7 +81,7 @@ bool may_count(Kind kind, Scalar type) {
     case Kind::kAny:
     case Kind::kAll: return true;
     // The number of points fits into the other types.
-    case Kind::kSum: return type != Scalar::kI32;
+    case Kind::kSum: return size_of(type) == 8 || is_float(type);
     default: return false;
   }
 }

@@ -63,12 +63,26 @@ std::string format_floating(T value) {
   return text + decimal.digits.substr(0, split) + "." + decimal.digits.substr(split);
 }
 
+template <class T>
+std::string format_complex(Complex<T> value) {
+  const std::string im = format_floating(value.im);
+  return format_floating(value.re) + (im.front() == '-' ? "" : "+") + im + "i";
+}
+
 }  // namespace
 
+std::string format_scalar(Complex<float> value) { return format_complex(value); }
+std::string format_scalar(Complex<double> value) { return format_complex(value); }
 std::string format_scalar(double value) { return format_floating(value); }
 std::string format_scalar(float value) { return format_floating(value); }
+std::string format_scalar(std::int8_t value) { return std::to_string(value); }
+std::string format_scalar(std::uint8_t value) { return std::to_string(value); }
+std::string format_scalar(std::int16_t value) { return std::to_string(value); }
+std::string format_scalar(std::uint16_t value) { return std::to_string(value); }
 std::string format_scalar(std::int32_t value) { return std::to_string(value); }
+std::string format_scalar(std::uint32_t value) { return std::to_string(value); }
 std::string format_scalar(std::int64_t value) { return std::to_string(value); }
+std::string format_scalar(std::uint64_t value) { return std::to_string(value); }
 std::string format_scalar(bool value) { return value ? "true" : "false"; }
 
 std::string format_bytes(std::int64_t bytes) {

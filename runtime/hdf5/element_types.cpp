@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace tdsl::rt::hdf5 {
 
@@ -37,13 +38,33 @@ bool is_bool(hid_t type) {
   return H5Tenum_valueof(type, "FALSE", &no) >= 0 && H5Tenum_valueof(type, "TRUE", &yes) >= 0 && no == 0 && yes == 1;
 }
 
+/// A complex number of h5py's: the parts `r` and `i`, one after the other.
+Identifier compound_of(hid_t part, int bytes) {
+  Identifier type = checked(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(bytes)), H5Tclose);
+  check(H5Tinsert(type, "r", 0, part));
+  check(H5Tinsert(type, "i", static_cast<std::size_t>(bytes) / 2, part));
+  return type;
+}
+
+/// The type of the parts if it is such a number.
+Identifier part_of(hid_t type) {
+  if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return {};
+  Identifier re = checked(H5Tget_member_type(type, 0), H5Tclose);
+  const Identifier im = checked(H5Tget_member_type(type, 1), H5Tclose);
+  const std::size_t bytes = H5Tget_size(re);
+  const bool fits = H5Tget_class(re) == H5T_FLOAT && H5Tequal(re, im) > 0 && H5Tget_size(type) == 2 * bytes &&
+                    H5Tget_member_index(type, "r") == 0 && H5Tget_member_index(type, "i") == 1 &&
+                    H5Tget_member_offset(type, 0) == 0 && H5Tget_member_offset(type, 1) == bytes;
+  return fits ? std::move(re) : Identifier();
+}
+
 std::string class_name(hid_t type) {
   const std::string bits = std::to_string(8 * H5Tget_size(type)) + " bits";
   switch (H5Tget_class(type)) {
     case H5T_INTEGER: return "integers of " + bits;
     case H5T_FLOAT: return "floating-point numbers of " + bits;
     case H5T_STRING: return "strings";
-    case H5T_COMPOUND: return "records (or complex numbers)";
+    case H5T_COMPOUND: return "records";
     case H5T_ENUM: return "an enumeration";
     case H5T_ARRAY: return "arrays as elements";
     case H5T_REFERENCE: return "references";
@@ -55,6 +76,10 @@ std::string class_name(hid_t type) {
 
 StoredType stored_type(hid_t type) {
   if (is_bool(type)) return {'b', 1, false};
+  if (const Identifier part = part_of(type)) {
+    const StoredType of_part = stored_type(part);
+    return {'c', 2 * of_part.bytes, of_part.swapped};
+  }
   StoredType found{'?', 0, false};
   each_number([&](const Numbers& numbers) {
     const bool little = H5Tequal(type, numbers.little) > 0, big = H5Tequal(type, numbers.big) > 0;
@@ -62,20 +87,23 @@ StoredType stored_type(hid_t type) {
       found = {numbers.kind, numbers.bytes, numbers.bytes > 1 && big == (std::endian::native == std::endian::little)};
   });
   if (found.bytes == 0)
-    throw std::runtime_error("it holds " + class_name(type) +
-                             "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32 and f64");
+    throw std::runtime_error(
+        "it holds " + class_name(type) +
+        "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32, f64, c64 and c128");
   return found;
 }
 
-hid_t native_type(char kind, int bytes) {
+Identifier native_type(char kind, int bytes) {
+  if (kind == 'c') return compound_of(native_type('f', bytes / 2), bytes);
   hid_t found = -1;
   each_number([&](const Numbers& numbers) {
     if (numbers.kind == kind && numbers.bytes == bytes) found = numbers.native;
   });
-  return found;
+  return checked(H5Tcopy(found), H5Tclose);
 }
 
 Identifier written_type(char kind, int bytes) {
+  if (kind == 'c') return compound_of(written_type('f', bytes / 2), bytes);
   if (kind != 'b') {
     hid_t found = -1;
     each_number([&](const Numbers& numbers) {

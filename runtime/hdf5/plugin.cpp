@@ -113,8 +113,8 @@ class Dataset final : public Hdf5Dataset {
         lo.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(lo.size()), count.data(), nullptr),
         H5Sclose);
     const Identifier stored = checked(H5Dget_type(dataset_), H5Tclose);
-    check(H5Dread(dataset_, layout_.kind == 'b' ? hid_t{stored} : native_type(layout_.kind, layout_.bytes), in_memory,
-                  in_file, H5P_DEFAULT, to));
+    const Identifier native = layout_.kind == 'b' ? Identifier() : native_type(layout_.kind, layout_.bytes);
+    check(H5Dread(dataset_, native ? hid_t{native} : hid_t{stored}, in_memory, in_file, H5P_DEFAULT, to));
   }
 
   bool read_chunk(std::span<const std::int64_t> first, std::vector<std::byte>& stored,

@@ -87,6 +87,9 @@ void AssembledTile<T>::finish(plan::Combine combine) {
       case Combine::kProd: return finish_combined<Combine::kAll>();
       default: TDSL_CHECK(false, "bools combine by any, all, min or max");
     }
+  } else if constexpr (kIsComplex<T>) {
+    TDSL_CHECK(combine == Combine::kSum || combine == Combine::kProd, "complex numbers combine by sum or prod");
+    combine == Combine::kSum ? finish_combined<Combine::kSum>() : finish_combined<Combine::kProd>();
   } else {
     switch (combine) {
       case Combine::kSum: return finish_combined<Combine::kSum>();

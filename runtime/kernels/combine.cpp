@@ -69,10 +69,8 @@ void combine_all(const plan::Op& op, const TaskArgs& args, T identity, const F& 
 }
 
 template <class T>
-void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) {
+void combine_extremes(const plan::Op& op, Combine combine, const TaskArgs& args) {
   switch (combine) {
-    case Combine::kSum: return combine_all<T>(op, args, T{0}, [](T a, T b) { return combined<Combine::kSum>(a, b); });
-    case Combine::kProd: return combine_all<T>(op, args, T{1}, [](T a, T b) { return combined<Combine::kProd>(a, b); });
     case Combine::kMin:
       return combine_all<T>(op, args, scalar::min_identity<T>(),
                             [](T a, T b) { return combined<Combine::kMin>(a, b); });
@@ -80,6 +78,20 @@ void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) 
       return combine_all<T>(op, args, scalar::max_identity<T>(),
                             [](T a, T b) { return combined<Combine::kMax>(a, b); });
     default: TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
+  }
+}
+
+template <class T>
+void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) {
+  switch (combine) {
+    case Combine::kSum: return combine_all<T>(op, args, T{0}, [](T a, T b) { return combined<Combine::kSum>(a, b); });
+    case Combine::kProd: return combine_all<T>(op, args, T{1}, [](T a, T b) { return combined<Combine::kProd>(a, b); });
+    default: break;
+  }
+  if constexpr (kIsComplex<T>) {
+    TDSL_CHECK(false, "complex numbers combine by sum or prod");
+  } else {
+    combine_extremes<T>(op, combine, args);
   }
 }
 

@@ -1,15 +1,17 @@
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "runtime/complex_math.h"
 #include "runtime/kernels/philox.h"
 
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
-/// evaluator. Operands have already been promoted to one type. No dependencies except philox.h.
+/// evaluator. Operands have already been promoted to one type. complex_math.h has those on complex numbers.
 ///
 /// Operations that can fail take a `Faults&`, set a bit in it and return some value. A kernel keeps one local `Faults`
 /// for a whole block, which costs an `or` per element and lets loops vectorise, and reports it after its loops with the
@@ -50,16 +52,38 @@ concept FaultSink = requires(std::remove_reference_t<F>& faults) {
 };
 
 template <class T>
-concept Integer = std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept Real = std::same_as<T, float> || std::same_as<T, double>;
 template <class T>
 concept Number = Integer<T> || Real<T>;
 
 namespace detail {
+/// Unsigned arithmetic wraps, and that of types shorter than int is done in unsigned, not in int.
 template <Integer T>
-[[nodiscard]] constexpr std::make_unsigned_t<T> bits_of(T x) {
+using Bits = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+template <Integer T>
+inline constexpr int kBits = std::numeric_limits<std::make_unsigned_t<T>>::digits;
+
+template <Integer T>
+[[nodiscard]] constexpr Bits<T> bits_of(T x) {
   return static_cast<std::make_unsigned_t<T>>(x);
+}
+template <Integer T>
+[[nodiscard]] constexpr bool is_negative(T x) {
+  if constexpr (std::is_signed_v<T>) {
+    return x < 0;
+  } else {
+    return false;
+  }
+}
+template <Integer T>
+[[nodiscard]] constexpr bool is_minus_one(T x) {
+  if constexpr (std::is_signed_v<T>) {
+    return x == -1;
+  } else {
+    return false;
+  }
 }
 }  // namespace detail
 
@@ -95,7 +119,7 @@ template <Number T>
 template <Number T>
 [[nodiscard]] constexpr T negate(T a) {
   if constexpr (Integer<T>) {
-    return static_cast<T>(0 - detail::bits_of(a));
+    return static_cast<T>(0U - detail::bits_of(a));
   } else {
     return -a;
   }
@@ -109,8 +133,8 @@ template <Real T>
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T divide(T a, T b, F&& faults) {
   faults.set_if(b == 0, Faults::kDivisionByZero);
-  if (b == -1) return negate(a);
-  return a / (b == 0 ? T{1} : b);
+  if (detail::is_minus_one(b)) return negate(a);
+  return static_cast<T>(a / (b == 0 ? T{1} : b));
 }
 
 /// Products and quotients in which an absent factor or numerator, a 0, wins against inf and nan.
@@ -139,9 +163,9 @@ template <Real T>
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T remainder(T a, T b, F&& faults) {
   // Subscripts rarely wrap around, and a division takes twenty times as long.
-  if (0 <= a && a < b) return a;
+  if (!detail::is_negative(a) && a < b) return a;
   faults.set_if(b == 0, Faults::kDivisionByZero);
-  return a % ((b == 0 || b == -1) ? T{1} : b);
+  return static_cast<T>(a % ((b == 0 || detail::is_minus_one(b)) ? T{1} : b));
 }
 
 /// `mod(a, b)`: the sign of `b`, as in Python. `mod(x, ±inf)` follows Python too.
@@ -154,14 +178,14 @@ template <Real T>
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T mod(T a, T b, F&& faults) {
   const T r = remainder(a, b, faults);
-  return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
+  return (r != 0 && detail::is_negative(r) != detail::is_negative(b)) ? static_cast<T>(r + b) : r;
 }
 
 /// The same for a `b` other than 0 and -1.
 template <Integer T>
 [[nodiscard]] constexpr T mod(T a, T b) {
-  const T r = 0 <= a && a < b ? a : static_cast<T>(a % b);
-  return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
+  const T r = !detail::is_negative(a) && a < b ? a : static_cast<T>(a % b);
+  return (r != 0 && detail::is_negative(r) != detail::is_negative(b)) ? static_cast<T>(r + b) : r;
 }
 
 /// The image of position `a` in 0 .. n - 1: the nearest element; mirrored at the first and last element; mirrored
@@ -204,13 +228,49 @@ template <Real T>
 }
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T power(T a, T b, F&& faults) {
-  faults.set_if(b < 0, Faults::kNegativeExponent);
+  faults.set_if(detail::is_negative(b), Faults::kNegativeExponent);
   T result = 1;
-  for (auto e = b < 0 ? std::make_unsigned_t<T>{0} : detail::bits_of(b); e != 0; e >>= 1) {
+  for (auto e = detail::is_negative(b) ? detail::Bits<T>{0} : detail::bits_of(b); e != 0; e >>= 1) {
     if ((e & 1U) != 0) result = multiply(result, a);
     a = multiply(a, a);
   }
   return result;
+}
+
+// Bit operators. Counts of shifts outside 0 .. number of bits shift everything out.
+
+template <class T>
+requires Integer<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T bit_and(T a, T b) { return static_cast<T>(a & b); }
+template <class T>
+requires Integer<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T bit_or(T a, T b) { return static_cast<T>(a | b); }
+template <class T>
+requires Integer<T> || std::same_as<T, bool>
+[[nodiscard]] constexpr T bit_xor(T a, T b) { return static_cast<T>(a ^ b); }
+template <Integer T>
+[[nodiscard]] constexpr T bit_not(T a) {
+  return static_cast<T>(~a);
+}
+template <Integer T>
+[[nodiscard]] constexpr T shift_left(T a, T count) {
+  const bool inside = !detail::is_negative(count) && detail::bits_of(count) < unsigned{detail::kBits<T>};
+  return inside ? static_cast<T>(detail::bits_of(a) << detail::bits_of(count)) : T{0};
+}
+/// Copies the sign of signed types.
+template <Integer T>
+[[nodiscard]] constexpr T shift_right(T a, T count) {
+  const bool inside = !detail::is_negative(count) && detail::bits_of(count) < unsigned{detail::kBits<T>};
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(a >> (inside ? static_cast<int>(count) : detail::kBits<T> - 1));
+  } else {
+    return inside ? static_cast<T>(a >> count) : T{0};
+  }
+}
+/// The number of bits that are 1.
+template <Integer T>
+[[nodiscard]] constexpr std::int64_t popcount(T a) {
+  return std::popcount(static_cast<std::make_unsigned_t<T>>(a));
 }
 
 // Element-wise comparisons. Comparing with nan is false except for `!=`.
@@ -263,10 +323,10 @@ template <class T>
 requires Number<T>
 [[nodiscard]] constexpr T max_number(T a, T b) { return a < b ? b : a; }
 
-/// 0.0 for -0.0, else x.
+/// 0.0 for -0.0, else x; of complex numbers both parts.
 template <class T>
 [[nodiscard]] constexpr T positive_zero(T x) {
-  if constexpr (Real<T>) {
+  if constexpr (Real<T> || kIsComplex<T>) {
     return x + T{0};
   } else {
     return x;
@@ -304,7 +364,7 @@ template <class T>
 template <Number T>
 [[nodiscard]] inline T abs(T a) {
   if constexpr (Integer<T>) {
-    return a < 0 ? negate(a) : a;
+    return detail::is_negative(a) ? negate(a) : a;
   } else {
     return std::fabs(a);
   }
@@ -313,10 +373,14 @@ template <Number T>
 /// -1, 0 or 1; nan for nan.
 template <Number T>
 [[nodiscard]] constexpr T sign(T a) {
-  if constexpr (Real<T>) {
-    if (a != a) return a;
+  if constexpr (std::is_unsigned_v<T>) {
+    return static_cast<T>(a != T{0});
+  } else {
+    if constexpr (Real<T>) {
+      if (a != a) return a;
+    }
+    return static_cast<T>(static_cast<int>(a > T{0}) - static_cast<int>(a < T{0}));
   }
-  return static_cast<T>(static_cast<int>(a > T{0}) - static_cast<int>(a < T{0}));
 }
 
 template <Number T>
@@ -457,7 +521,11 @@ template <Real T>
 /// max(a, 0); nan for nan.
 template <Number T>
 [[nodiscard]] constexpr T relu(T a) {
-  return a < T{0} ? T{0} : a;
+  if constexpr (std::is_unsigned_v<T>) {
+    return a;
+  } else {
+    return a < T{0} ? T{0} : a;
+  }
 }
 
 // Casts.
@@ -465,15 +533,18 @@ template <Number T>
 /// True if truncating `a` gives a value of `To`.
 template <Integer To, Real From>
 [[nodiscard]] constexpr bool fits(From a) {
-  if constexpr (std::same_as<To, std::int32_t> && std::same_as<From, double>) {
-    return a > -0x1.00000002p31 && a < 0x1p31;  // above -2147483649: truncation can reach the smallest i32
+  constexpr int kDigits = std::numeric_limits<To>::digits;
+  constexpr From kBeyond = static_cast<From>(To{1} << (kDigits - 1)) * From{2};
+  if constexpr (std::is_unsigned_v<To>) {
+    return a > From{-1} && a < kBeyond;
+  } else if constexpr (kDigits < std::numeric_limits<From>::digits) {
+    return a > -kBeyond - From{1} && a < kBeyond;  // truncation can reach the smallest number
   } else {
-    constexpr From limit = static_cast<From>(-static_cast<double>(std::numeric_limits<To>::min()));
-    return a >= -limit && a < limit;
+    return a >= -kBeyond && a < kBeyond;
   }
 }
 
-/// `bool(x)`, `i32(x)`, `i64(x)`, `f32(x)`, `f64(x)`. Float to integer truncates; out of range it is a fault (and 0).
+/// `bool(x)`, `u8(x)`, `i64(x)`, `f32(x)`, `f64(x)`. Float to integer truncates; out of range it is a fault (and 0).
 /// Integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
 template <class To, class From, FaultSink F>
 [[nodiscard]] constexpr To cast(From a, F&& faults) {

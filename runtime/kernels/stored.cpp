@@ -21,7 +21,7 @@ constexpr Index kCodedFrom = Index{1} << 14;
 template <class T>
 [[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, const sparse::CodedVisits& visits,
                              Index plain_bytes) {
-  if constexpr (!std::is_same_v<T, bool>) {
+  if constexpr (!std::is_same_v<T, bool> && !kIsComplex<T>) {
     if (plain_bytes < kCodedFrom) return false;
     const sparse::Coder<T> coder(elements, plain_bytes / 2);
     if (coder.head().bytes == 0 || !coder.pays(visits)) return false;
@@ -75,7 +75,7 @@ void AccumulatedTile<T>::put_hashed() {
   expected_ = 0;
   of_thread_.hash.flush([this](Index j, T value) {
     ++expected_;
-    if constexpr (std::is_floating_point_v<T>) value += T(0);  // a sum of -0 only
+    if constexpr (std::is_floating_point_v<T> || kIsComplex<T>) value += T(0);  // a sum of -0 only
     tile_.put(columns_.lo + j, value);
   });
 }

@@ -103,6 +103,26 @@ template <scalar::Real T>
   return T{1} / (T{1} + exp(-a));
 }
 
+#ifdef TDSL_HAS_SIMD_LEVELS
+/// Functions of complex numbers, by the vector functions of their parts.
+template <class T>
+[[nodiscard]] inline Complex<T> exp(Complex<T> z) {
+  const T size = exp(z.re);
+  return {size * cos(z.im), size * sin(z.im)};
+}
+template <class T>
+[[nodiscard]] inline T abs(Complex<T> z) {
+  return hypot(z.re, z.im);
+}
+template <class T>
+[[nodiscard]] inline T arg(Complex<T> z) {
+  return atan2(z.im, z.re);
+}
+#else
+using scalar::abs;
+using scalar::arg;
+#endif
+
 /// `condition ? a : b` with both values already computed. Otherwise compilers would move a call into a branch and not
 /// vectorise it.
 template <scalar::Real T>

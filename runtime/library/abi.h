@@ -6,8 +6,23 @@
 
 #define TDSL_MOST_DIMENSIONS 8
 
-/* Element types: bool is a byte, 0 or 1. */
-enum { TDSL_BOOL = 0, TDSL_I32 = 1, TDSL_I64 = 2, TDSL_F32 = 3, TDSL_F64 = 4 };
+/* Element types: bool is a byte, 0 or 1; a complex number is its real, then its imaginary part (C's float _Complex and
+ * double _Complex). */
+enum {
+  TDSL_BOOL = 0,
+  TDSL_I32 = 1,
+  TDSL_I64 = 2,
+  TDSL_F32 = 3,
+  TDSL_F64 = 4,
+  TDSL_C64 = 5,
+  TDSL_C128 = 6,
+  TDSL_I8 = 7,
+  TDSL_U8 = 8,
+  TDSL_I16 = 9,
+  TDSL_U16 = 10,
+  TDSL_U32 = 11,
+  TDSL_U64 = 12
+};
 
 /* What functions return; 0 is success. */
 enum {

@@ -61,7 +61,9 @@ void ArrayEntries::append(const tdsl_sparse& rows, Index first, plan::Interval r
       const Index column = columns[k];
       if (column < 0 || column >= rows.cols)
         fail(row, " has an element in column " + std::to_string(column) + " of " + std::to_string(rows.cols));
-      if (std::same_as<T, bool> && !values[k]) continue;  // every entry of a bool is true
+      if constexpr (std::same_as<T, bool>) {
+        if (!values[k]) continue;  // every entry of a bool is true
+      }
       entries.append(std::array{row, column}, values[k]);
     }
   }

@@ -41,20 +41,28 @@ namespace {
 
 /// A rank's description of its arrays for the others: one line each, and one per box.
 std::string described(const std::vector<Array>& arrays, bool with_boxes) {
-  std::ostringstream text;
+  std::string text;
+  const auto add = [&text](std::int64_t number) {
+    text += ' ';
+    text += std::to_string(number);
+  };
   for (const Array& array : arrays) {
-    text << array.name << ' ' << (array.ours ? "?" : element_name(array.type)) << (array.sparse ? " sparse " : " ")
-         << array.shape.size();
-    for (const std::int64_t extent : array.shape) text << ' ' << extent;
-    text << '\n';
+    text.append(array.name).append(" ").append(array.ours ? "?" : element_name(array.type));
+    if (array.sparse) text += " sparse";
+    add(static_cast<std::int64_t>(array.shape.size()));
+    for (const std::int64_t extent : array.shape) add(extent);
+    text += '\n';
     if (!with_boxes) continue;
-    text << array.boxes.size() << '\n';
+    text += std::to_string(array.boxes.size()) + '\n';
     for (const Operand& box : array.boxes) {
-      for (int d = 0; d < box.box.rank; ++d) text << box.box[d].lo << ' ' << box.box[d].hi << ' ';
-      text << '\n';
+      for (int d = 0; d < box.box.rank; ++d) {
+        add(box.box[d].lo);
+        add(box.box[d].hi);
+      }
+      text += '\n';
     }
   }
-  return text.str();
+  return text;
 }
 
 /// Parses the boxes from the description by another rank with the same arrays.
@@ -77,6 +85,12 @@ std::vector<std::vector<Box>> boxes_in(const std::string& text, const std::vecto
     }
   }
   return all;
+}
+
+std::vector<Box> boxes_of(const Array& array) {
+  std::vector<Box> boxes;
+  for (const Operand& box : array.boxes) boxes.push_back(box.box);
+  return boxes;
 }
 
 /// A writer into the caller's boxes.
@@ -135,6 +149,13 @@ std::size_t Arrays::Side::find(const std::string& name) const {
 /// Compares all ranks' boxes; throws the first rank's mistake on all ranks.
 void Arrays::compare(World& world, Side& side, std::string mistake) {
   const auto fail = [](const std::string& text) { throw RunError(with_id(text, "wrong-array"), ExitCode::kUsage); };
+  side.boxes.assign(side.mine.size(), {});
+  if (ranks_ == 1) {
+    if (!mistake.empty()) fail(mistake);
+    heads_ += described(side.mine, false) + '\n';
+    for (std::size_t k = 0; k < side.mine.size(); ++k) side.boxes[k] = {boxes_of(side.mine[k])};
+    return;
+  }
   for (const std::string& text : world.access()->all_gather(mistake)) {
     if (!text.empty()) fail(text);
   }
@@ -145,7 +166,6 @@ void Arrays::compare(World& world, Side& side, std::string mistake) {
          " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
   }
   heads_ += heads.front() + '\n';
-  side.boxes.assign(side.mine.size(), {});
   for (const std::string& text : world.access()->all_gather(described(side.mine, true))) {
     std::vector<std::vector<Box>> boxes = boxes_in(text, side.mine);
     for (std::size_t k = 0; k < boxes.size(); ++k) side.boxes[k].push_back(std::move(boxes[k]));

@@ -20,14 +20,22 @@ module @MODULE@_base
   use, intrinsic :: iso_fortran_env, only: error_unit
   implicit none
   private
-  public :: tdsl_f64, tdsl_f32, tdsl_i32, tdsl_i64, tdsl_bool
+  public :: tdsl_f64, tdsl_f32, tdsl_i32, tdsl_i64, tdsl_bool, tdsl_c64, tdsl_c128
   public :: tdsl_param_f64, tdsl_param_f32, tdsl_param_i64, tdsl_param_i32, tdsl_param_bool
+  public :: tdsl_param_c64, tdsl_param_c128
+  public :: tdsl_i8, tdsl_u8, tdsl_i16, tdsl_u16, tdsl_u32, tdsl_u64
+  public :: tdsl_param_i8, tdsl_param_u8, tdsl_param_i16, tdsl_param_u16, tdsl_param_u32, tdsl_param_u64
   public :: tdsl_program, tdsl_call, tdsl_open, tdsl_finish, tdsl_close
 @PUBLIC@
 
   integer, parameter :: tdsl_f64 = c_double, tdsl_f32 = c_float, tdsl_i32 = c_int32_t, tdsl_i64 = c_int64_t
-  integer, parameter :: tdsl_bool = c_bool
+  integer, parameter :: tdsl_bool = c_bool, tdsl_c64 = c_float_complex, tdsl_c128 = c_double_complex
   integer, parameter :: type_bool = 0, type_i32 = 1, type_i64 = 2, type_f32 = 3, type_f64 = 4
+  integer, parameter :: type_c64 = 5, type_c128 = 6
+  ! Fortran has no unsigned integers: those of the program are signed ones of the same size with the same bits.
+  integer, parameter :: tdsl_i8 = c_int8_t, tdsl_i16 = c_int16_t
+  integer, parameter :: tdsl_u8 = c_int8_t, tdsl_u16 = c_int16_t, tdsl_u32 = c_int32_t, tdsl_u64 = c_int64_t
+  integer, parameter :: type_i8 = 7, type_u8 = 8, type_i16 = 9, type_u16 = 10, type_u32 = 11, type_u64 = 12
   integer(c_int), parameter :: good = 0, failed = 1, misused = 2
   integer, parameter :: most_dimensions = 8
 
@@ -392,6 +400,26 @@ contains
     if (present(value)) call tdsl_param_f64(given, name, real(value, tdsl_f64))
   end subroutine
 
+  subroutine tdsl_param_c128(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    complex(tdsl_c128), intent(in), optional :: value
+    character(40) :: re, im
+
+    if (.not. present(value)) return
+    write (re, "(es40.16e3)") real(value)
+    write (im, "(sp, es40.16e3)") aimag(value)
+    call add_param(given, name, trim(adjustl(re)) // trim(adjustl(im)) // "i")
+  end subroutine
+
+  subroutine tdsl_param_c64(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    complex(tdsl_c64), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_c128(given, name, cmplx(value, kind=tdsl_c128))
+  end subroutine
+
   subroutine tdsl_param_i64(given, name, value)
     type(tdsl_call), intent(inout) :: given
     character(*), intent(in) :: name
@@ -407,6 +435,54 @@ contains
     type(tdsl_call), intent(inout) :: given
     character(*), intent(in) :: name
     integer(tdsl_i32), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_i8(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_i8), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u8(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u8), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_i16(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_i16), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u16(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u16), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u32(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u32), intent(in), optional :: value
+
+    if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
+  end subroutine
+
+  subroutine tdsl_param_u64(given, name, value)
+    type(tdsl_call), intent(inout) :: given
+    character(*), intent(in) :: name
+    integer(tdsl_u64), intent(in), optional :: value
 
     if (present(value)) call tdsl_param_i64(given, name, int(value, tdsl_i64))
   end subroutine

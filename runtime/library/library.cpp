@@ -28,13 +28,27 @@ void keep_for_good(std::unique_ptr<T> owned) {
   kept.push_back(std::move(owned));
 }
 
+/// Bytes of freed blocks that a handle keeps for its next call.
+constexpr plan::Index kKeptBetweenCalls = plan::Index{1} << 20;
+
+/// One-time initialisation of the process, for all library handles.
+const Environment& prepared_environment() {
+  static const Environment environment = [] {
+    Environment read = read_environment();
+    read.trusted |= mpi_takes_pmi(read);
+    if (read.simd) limit_simd_level(*read.simd);
+    blas::prepare();
+    return read;
+  }();
+  return environment;
+}
+
 /// One call of the program.
 class CalledRun final : public ProgramRun {
  public:
-  CalledRun(World& world, const Environment& environment, const ProgramInfo& info,
-            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays, EarlierRuns& earlier,
-            std::function<bool()> stop)
-      : ProgramRun(world, environment, info, program, 0), arrays_(arrays), stop_(std::move(stop)) {
+  CalledRun(World& world, Store& store, const ProgramInfo& info, const std::function<void(Session&)>& program,
+            AppOptions options, Arrays& arrays, EarlierRuns& earlier, std::function<bool()> stop)
+      : ProgramRun(world, store, prepared_environment(), info, program, 0), arrays_(arrays), stop_(std::move(stop)) {
     options_ = std::move(options);
     options_.quiet = true;
     earlier_ = &earlier;
@@ -76,7 +90,9 @@ class CalledRun final : public ProgramRun {
       failed_alike_ = execution_->sink.engine().failed_alike();
       throw;
     }
-    if (!options_.dry_run) execution_->sink.commit_outputs();
+    if (options_.dry_run) return;
+    execution_->sink.commit_outputs();
+    execution_->sink.keep_run();
   }
   /// True if compute() ended with a program error that occurred on all ranks.
   [[nodiscard]] bool failed_alike() const { return failed_alike_; }
@@ -87,18 +103,6 @@ class CalledRun final : public ProgramRun {
   std::unique_ptr<Execution> execution_;
   bool failed_alike_ = false;
 };
-
-/// One-time initialisation of the process, for all library handles.
-const Environment& prepared_environment() {
-  static const Environment environment = [] {
-    Environment read = read_environment();
-    read.trusted |= mpi_takes_pmi(read);
-    if (read.simd) limit_simd_level(*read.simd);
-    blas::prepare();
-    return read;
-  }();
-  return environment;
-}
 
 /// Serialises calls.
 std::mutex& call_mutex() {
@@ -170,7 +174,8 @@ class Library {
   std::string params_;           ///< their words
   EarlierRuns earlier_;
   std::unique_ptr<CallerRanks> caller_;
-  std::unique_ptr<World> world_;    ///< null after a failed run
+  std::unique_ptr<World> world_;  ///< null after a failed run
+  std::unique_ptr<Store> store_ = std::make_unique<Store>();
   std::unique_ptr<Arrays> arrays_;  ///< of the previous run
   std::unique_ptr<CalledRun> run_;
   std::function<bool()> stop_;
@@ -216,11 +221,13 @@ void Library::fail() {
     run_.reset();
     arrays_.reset();
     world_.reset();
-    return;
+  } else {
+    keep_for_good(std::move(run_));
+    keep_for_good(std::move(arrays_));
+    keep_for_good(std::move(world_));
+    keep_for_good(std::move(store_));
   }
-  keep_for_good(std::move(run_));
-  keep_for_good(std::move(arrays_));
-  keep_for_good(std::move(world_));
+  store_ = std::make_unique<Store>();
 }
 
 std::unique_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs,
@@ -247,13 +254,13 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   // Files may be others next time, and so may the positions of stored elements.
   const bool repeatable = arrays_->dense_inputs() && inputs.size() == info_.inputs().size();
   earlier_.call = repeatable ? params_ + '\n' + arrays_->heads() : std::string();
-  run_ = std::make_unique<CalledRun>(*world_, prepared_environment(), info_, program_, options_, *arrays_, earlier_,
-                                     stop_);
+  run_ = std::make_unique<CalledRun>(*world_, *store_, info_, program_, options_, *arrays_, earlier_, stop_);
   run_->prepare(false);
   running_ = true;
   run_->compute();
   running_ = false;
   run_.reset();
+  store_->end_run(kKeptBetweenCalls);
   const std::vector<Array>& results = arrays_->outputs();
   found_.reserve(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -283,7 +290,7 @@ const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std:
   const std::vector<tdsl_array> outputs = all_outputs(info_);
   const std::unique_ptr<Arrays> arrays = described(inputs, outputs, false);
   earlier_.call.clear();
-  CalledRun dry(*world_, prepared_environment(), info_, program_, options_, *arrays, earlier_, stop_);
+  CalledRun dry(*world_, *store_, info_, program_, options_, *arrays, earlier_, stop_);
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);

@@ -21,8 +21,9 @@
 //     }
 //
 // An `in` tensor is a Tile of const elements, an `out` tensor a Tile; an `in` scalar comes by value, an `out` scalar as
-// a reference. Elements are bool, std::int32_t (i32), std::int64_t (i64), float (f32), double (f64). Tiles are views:
-// cheap to copy, owning nothing. Distinct operands do not overlap.
+// a reference. Elements are bool, std::int32_t (i32), std::int64_t (i64), float (f32), double (f64),
+// std::complex<float> (c64), std::complex<double> (c128). Tiles are views: cheap to copy, owning nothing. Distinct
+// operands do not overlap.
 
 namespace tdsl {
 

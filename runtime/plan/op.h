@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ using TensorId = std::int64_t;
 struct ElementKind {
   Index bytes = 8;
   const char* name = "f64";
+  friend bool operator==(const ElementKind& a, const ElementKind& b) {
+    return a.bytes == b.bytes && std::string_view(a.name) == b.name;
+  }
 };
 
 struct TensorDesc {
@@ -60,6 +64,7 @@ struct TensorDesc {
                                      const std::vector<Index>& extents, double times = 1, double least = 0) const;
   /// Bytes of the block of a box: exact unless the tensor is sized.
   [[nodiscard]] Estimate block_bytes(const Box& box) const;
+  friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };
 
 /// The expected fraction of a tensor's elements that are stored: 1 if dense.
@@ -121,6 +126,7 @@ struct BasicLabel {
   /// The values are data-dependent (a gather): the kernel does not loop over them but selects the points whose value is
   /// in the task's interval. The label does not multiply the number of points.
   bool from_data = false;
+  friend bool operator==(const BasicLabel&, const BasicLabel&) = default;
 };
 using LabelDesc = BasicLabel<Index>;
 
@@ -139,6 +145,7 @@ struct BasicOutSubscript {
   int label = kNoLabel;
   Index coefficient = 1;
   Number constant = 0;
+  friend bool operator==(const BasicOutSubscript&, const BasicOutSubscript&) = default;
 };
 using OutSubscript = BasicOutSubscript<Index>;
 
@@ -147,6 +154,7 @@ using OutSubscript = BasicOutSubscript<Index>;
 struct ReduceLabel {
   int label = 0;
   int part_dim = -1;
+  friend bool operator==(const ReduceLabel&, const ReduceLabel&) = default;
 };
 
 enum class OpClass : std::uint8_t {
@@ -174,6 +182,7 @@ template <class Number>
 struct BasicPiece {
   Combine combine = Combine::kSum;
   Number count = 0;
+  friend bool operator==(const BasicPiece&, const BasicPiece&) = default;
 };
 using PackedPiece = BasicPiece<Index>;
 
@@ -230,6 +239,7 @@ struct BasicOp {
   Index run_ahead = 0;  ///< limit on bytes received for it while older operations are unfinished; 0: the engine decides
   bool in_rows = false;  ///< kStore: into a file in C order (.npy, HDF5), in which a block may be many pieces
   Index record = -1;     ///< the recorder's own number, returned unchanged by the planner
+  friend bool operator==(const BasicOp&, const BasicOp&) = default;
 
   [[nodiscard]] bool has_base() const { return base != NumberTypes<Number>::kNoTensor; }
   /// Adds an output dimension with the label's range, written at label - range.lo.

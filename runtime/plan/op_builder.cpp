@@ -39,6 +39,10 @@ DimAccess fixed(Index lo, Index hi) { return {{}, {clamped(lo), clamped(hi)}, fa
 DimAccess whole() { return {{}, {0, 0}, true}; }
 DimAccess walked(int label) { return {{}, {0, 0}, true, 1, label}; }
 
+void drop_idle_labels(Access& access) {
+  for (DimAccess& dim : access.dims) std::erase_if(dim.terms, [](const Affine::Term& t) { return t.coefficient == 0; });
+}
+
 OpBuilder::OpBuilder(OpClass op_class, std::string_view name, int site, int line) {
   op_.op_class = op_class;
   op_.name = name;
@@ -99,6 +103,7 @@ OpBuilder& OpBuilder::read(TensorId tensor, std::initializer_list<DimAccess> dim
 
 OpBuilder& OpBuilder::read(TensorId tensor, std::vector<DimAccess> dims) {
   op_.reads.push_back({tensor, std::move(dims)});
+  drop_idle_labels(op_.reads.back());
   return *this;
 }
 

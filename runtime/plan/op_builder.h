@@ -25,6 +25,10 @@ namespace tdsl::plan {
 /// A whole dimension of a compressed operand whose stored subscripts the label takes (DimAccess::walked).
 [[nodiscard]] DimAccess walked(int label);
 
+/// Removes labels with coefficient 0, which have no influence: some coefficients are sizes, and the compiler knows some
+/// that are 0, the program others.
+void drop_idle_labels(Access& access);
+
 /// Builds an Op step by step; used by emitted programs and `tdslc explain`. Labels are numbered in the order in which
 /// they are added (out, label and reduce alike). (Not inline, so that emitted recording code compiles quickly.)
 class OpBuilder {

@@ -64,6 +64,27 @@ inline void topk(Session& session, Into values, Into positions, TensorHandle a, 
   line_call(session, Routine::kTopk, {values, positions}, site, std::move(a), axis, count);
 }
 
+/// Fourier transforms along `axis`; the extent of the result of `irfft` there is n.
+inline void fourier_call(Session& session, Routine routine, Into result, const Site& site, TensorHandle a, Index axis,
+                         FourierScale scale, Index n = 0) {
+  Call call{routine, {}, {}, site, axis, n, SolveKind::kGeneral, scale};
+  call.operands.push_back(std::move(a));
+  carry_out(session, call, {result}, make_fourier_kernel);
+}
+inline void fft(Session& session, Into result, TensorHandle a, Index axis, FourierScale scale, const Site& site) {
+  fourier_call(session, Routine::kFft, result, site, std::move(a), axis, scale);
+}
+inline void ifft(Session& session, Into result, TensorHandle a, Index axis, FourierScale scale, const Site& site) {
+  fourier_call(session, Routine::kIfft, result, site, std::move(a), axis, scale);
+}
+inline void rfft(Session& session, Into result, TensorHandle a, Index axis, FourierScale scale, const Site& site) {
+  fourier_call(session, Routine::kRfft, result, site, std::move(a), axis, scale);
+}
+inline void irfft(Session& session, Into result, TensorHandle a, Index axis, FourierScale scale, Index n,
+                  const Site& site) {
+  fourier_call(session, Routine::kIrfft, result, site, std::move(a), axis, scale, n);
+}
+
 inline void cholesky(Session& session, Into lower, TensorHandle a, const Site& site) {
   matrix_call(session, Routine::kCholesky, {lower}, site, std::move(a));
 }
@@ -79,6 +100,9 @@ inline void svd(Session& session, Into u, Into s, Into v, TensorHandle a, const 
 inline void eigh(Session& session, Into values, Into vectors, TensorHandle a, const Site& site) {
   matrix_call(session, Routine::kEigh, {values, vectors}, site, std::move(a));
 }
+inline void eig(Session& session, Into values, Into vectors, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kEig, {values, vectors}, site, std::move(a));
+}
 inline void inv(Session& session, Into inverse, TensorHandle a, const Site& site) {
   matrix_call(session, Routine::kInv, {inverse}, site, std::move(a));
 }
@@ -87,6 +111,12 @@ inline void det(Session& session, Into determinant, TensorHandle a, const Site& 
 }
 inline void solve(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site) {
   matrix_call(session, Routine::kSolve, {x}, site, std::move(a), std::move(b));
+}
+inline void solve(Session& session, Into x, TensorHandle a, TensorHandle b, SolveKind kind, const Site& site) {
+  Call call{Routine::kSolve, {}, {}, site, 0, 0, kind};
+  call.operands.push_back(std::move(a));
+  call.operands.push_back(std::move(b));
+  carry_out(session, call, {x}, make_matrix_kernel);
 }
 inline void lstsq(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site) {
   matrix_call(session, Routine::kLstsq, {x}, site, std::move(a), std::move(b));

@@ -39,7 +39,7 @@ std::uint8_t flags_of(std::span<const T> stored, bool values) {
   bool finite = true;
   for (const T v : stored) {
     zero |= v == T(0);
-    if constexpr (std::is_floating_point_v<T>) finite &= v - v == T(0);
+    if constexpr (std::is_floating_point_v<T> || kIsComplex<T>) finite &= v - v == T(0);
   }
   const int flags =
       (zero ? 0 : BlockHead::kNoZeros) | (finite ? BlockHead::kFinite : 0) | (values ? BlockHead::kValues : 0);

@@ -311,6 +311,12 @@ TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
 template class Coder<double>;
 template class Coder<float>;
 template class Coder<std::int64_t>;
+template class Coder<std::uint64_t>;
 template class Coder<std::int32_t>;
+template class Coder<std::uint32_t>;
+template class Coder<std::int16_t>;
+template class Coder<std::uint16_t>;
+template class Coder<std::int8_t>;
+template class Coder<std::uint8_t>;
 
 }  // namespace tdsl::rt::sparse

@@ -70,8 +70,13 @@ class Collected {
   };
 
   static bool is_negative_zero(T value) {
-    if constexpr (std::is_floating_point_v<T>) return std::signbit(value);
-    return false;
+    if constexpr (kIsComplex<T>) {
+      return std::signbit(value.re) || std::signbit(value.im);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return std::signbit(value);
+    } else {
+      return false;
+    }
   }
   static bool before(const Element& a, const Element& b) {
     return a.row != b.row ? a.row < b.row : a.column < b.column;

@@ -208,10 +208,15 @@ struct TwoLists {
 /// The value if the mask is -1, 0 if it is 0.
 template <class T>
 [[nodiscard]] T masked(Index mask, T value) {
-  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(std::bit_cast<Index>(value) & mask);
-  if constexpr (sizeof(T) == 4)
+  if constexpr (kIsComplex<T>) {
+    return T(masked(mask, value.re), masked(mask, value.im));
+  } else if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<T>(std::bit_cast<Index>(value) & mask);
+  } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<T>(std::bit_cast<std::int32_t>(value) & static_cast<std::int32_t>(mask));
-  return static_cast<T>(static_cast<Index>(value) & mask);
+  } else {
+    return static_cast<T>(static_cast<Index>(value) & mask);
+  }
 }
 
 /// Compares two columns, giving masks: which list advances is unpredictable, and mispredicted branches would dominate

@@ -56,7 +56,9 @@ class Output {
  private:
   /// Whether -0 is stored depends on the type.
   static bool is_stored(T value) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (kIsComplex<T>) {
+      return std::signbit(value.re) || std::signbit(value.im) || !(value == T(0));
+    } else if constexpr (sizeof(T) == 8) {
       return std::bit_cast<std::uint64_t>(value) != 0;
     } else if constexpr (sizeof(T) == 4) {
       return std::bit_cast<std::uint32_t>(value) != 0;

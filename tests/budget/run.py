@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """The build time of programs (decision 070), by counts that stand for it: every program of budget.tsv has at most what stands there. One PASS
-or FAIL line each. --update writes the table anew; without --objects it keeps the sizes.
+or FAIL line each. --update writes the table anew.
 
     program       a sample
     kernels       functions that compute
     versions      the same, each as often as it is compiled
     units         files that the C++ compiler gets
     source_bytes  emitted
-    object_kB     compiled, without the library; CI compiles two programs, --long all. `-`: not measured yet
 
 With --long every program is checked and built within the processor seconds of all (MOST_CHECK_MS, MOST_CPU_S), the median of three.
 """
@@ -25,9 +24,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TABLE = HERE / "budget.tsv"
 COUNTS = ["kernels", "versions", "units", "source_bytes"]
-COLUMNS = ["program", *COUNTS, "object_kB"]
-SPREAD = {"kernels": 1.0, "versions": 1.0, "units": 1.0, "source_bytes": 1.02, "object_kB": 1.05}
-COMPILED = ("kmeans", "sparse_factorisation")  # in every mode
+COLUMNS = ["program", *COUNTS]
+SPREAD = {"kernels": 1.0, "versions": 1.0, "units": 1.0, "source_bytes": 1.02}
 MOST_CHECK_MS, MOST_CPU_S = 100, 3.0
 
 
@@ -57,10 +55,6 @@ def build(tdslc, program, folder):
     return json.loads(run([tdslc, "build", path_of(program), "--no-cache", "--time-passes=json", "-o", Path(folder) / program])[0])
 
 
-def object_kB(record):
-    return record["object_bytes"] / 1e3
-
-
 def require(row, name, value):
     """Within the spread of the table's number; a fifth less needs --update."""
     limit = float(row[name])
@@ -70,19 +64,15 @@ def require(row, name, value):
         raise Failed(f"only {value:.0f} {name}, {row[name]} in budget.tsv: --update")
 
 
-def check_counts(tdslc, row, folder):
+def check_counts(tdslc, row, _):
     known = counts(tdslc, row["program"])
     for name in COUNTS:
         require(row, name, known[name])
-    if row["program"] in COMPILED and row["object_kB"] != "-":
-        require(row, "object_kB", object_kB(build(tdslc, row["program"], folder)))
 
 
 def check_times(tdslc, row, folder):
     check_counts(tdslc, row, folder)
     builds = [build(tdslc, row["program"], folder) for _ in range(3)]
-    if row["object_kB"] != "-":
-        require(row, "object_kB", object_kB(builds[0]))
     check = 1e3 * statistics.median(run([tdslc, "check", path_of(row["program"])])[1] for _ in range(3))
     cpu = statistics.median(sum(step["cpu_ms"] for step in record["steps"]) for record in builds) / 1e3
     if check > MOST_CHECK_MS or cpu > MOST_CPU_S:
@@ -101,13 +91,11 @@ def short_programs():
     return [path.stem for path in sorted((ROOT / "samples").glob("*.tdsl")) if lines(path) <= 40]
 
 
-def update(tdslc, folder, objects):
-    sizes = {row["program"]: row.get("object_kB", "-") for row in rows()} if TABLE.exists() else {}
+def update(tdslc):
     texts = ["\t".join(COLUMNS)]
     for program in short_programs():
         known = counts(tdslc, program)
-        size = f"{object_kB(build(tdslc, program, folder)):.0f}" if objects else sizes.get(program, "-")
-        texts.append("\t".join([program, *(str(known[name]) for name in COUNTS), size]))
+        texts.append("\t".join([program, *(str(known[name]) for name in COUNTS)]))
         print(texts[-1], flush=True)
     TABLE.write_text("\n".join(texts) + "\n")
 
@@ -118,13 +106,12 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("--objects", action="store_true", help="with --update: compiles all programs")
     options = parser.parse_args()
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         if options.update:
-            return update(options.tdslc, folder, options.objects)
+            return update(options.tdslc)
         missing = set(short_programs()) - {row["program"] for row in rows()}
         tests = [("table", lambda: missing)] + [(row["program"], lambda row=row: (check_times if options.long else check_counts)(options.tdslc, row, folder))
                                                for row in rows()]

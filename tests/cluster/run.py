@@ -249,7 +249,7 @@ def different_executables(c):
     arguments = c.product.partition(" ")[2]
     by_srun, by_mpirun = job.run(f"srun --mpi=pmix ./pick.sh {arguments}", f"mpirun -n 4 {c.product} : -n 4 {c.train}")
     for result in (by_srun, by_mpirun):
-        refused(result, 2, r"^the ranks run different executables: rank 0 on h1 runs .*/product, rank \d on h\d runs .*: start the same file everywhere$")
+        refused(result, 2, r"^the ranks run different executables: rank 0 on h1 runs .*/product, rank \d on h\d runs .*: start the same file everywhere \[launch\]$")
 
 
 def instructions_of_another_machine(c):
@@ -503,7 +503,7 @@ def swept(c):
     sweep = [str(SOURCE / PROGRAMS["train"]), "--site", "site.conf", "-o", "train", "--sweep", "lambda=0.01,0.5", "--wait", "--",
              "--X", f"{c.work}/X.npy", "--y", f"{c.work}/y.npy", "--w"]
     result = submit(c, job, *sweep, "w.npy")
-    refused(result, 2, r"^--w w.npy: elements 0 and 1 of the sweep write this file: name it w-\{lambda\}.npy$")
+    refused(result, 2, r"^--w w.npy: elements 0 and 1 of the sweep write this file: name it w-\{lambda\}.npy \[file-clash\]$")
     result = submit(c, job, *sweep, "w-{lambda}.npy")
     require(result.code == 0 and re.search(r"(?m)^\[1\] .*loss", result.out), str(result))
     subprocess.run([*shlex.split(c.train), "--lambda", "0.5"], cwd=job.folder, check=True, stdout=subprocess.DEVNULL)

@@ -88,7 +88,7 @@ class Reference:
         got, bound = self.values[name], self.bounds[name]
         # Plain Python numbers and lists have no element type.
         want = np.asarray(want, got.dtype) if isinstance(want, (bool, int, float, list)) else np.asarray(want)
-        if want.dtype.kind == "f":
+        if want.dtype.kind in "fc":
             bound = np.where(np.isinf(bound), 1e-9, bound) + self.case.tolerance
         message = compare.difference(name, got, want, bound)
         if message:

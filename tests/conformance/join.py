@@ -1,13 +1,13 @@
 """Joins many cases into one program: all names of case 17 begin with q17_, and a printed line marks the start of each."""
 import re
 
-TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|\d[\w.]*(?:(?<=[eE])[+-]\d+)?|[A-Za-z_]\w*|.', re.S)
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|0[xb]\w+|\d[\w.]*(?:(?<=[eE])[+-]\d+i?)?|[A-Za-z_]\w*|.', re.S)
 # Names of the language. A case that declares one of them itself is built separately.
 KEPT = set("""let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false
 inf nan by every out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
 sum prod min max mean any all count argmin argmax norm abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign
 mod isnan isinf sigmoid relu where transpose einsum zeros ones full eye iota random randn sprandom concat reshape diag trace tril triu
-roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh inv det lstsq grad std linalg""".split())
+roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr svd eigh eig inv det lstsq grad std linalg""".split())
 
 
 def tokens(text):
@@ -18,10 +18,13 @@ def tokens(text):
 # Functions that a case may declare itself; the names of their options; words with a meaning in one place.
 SOFT = set("""asin acos atan atan2 sinh cosh asinh acosh atanh hypot cbrt log2 log10 exp2 erfc gamma lgamma digamma copysign trunc clip
 isfinite isclose allclose linspace zeros_like ones_like full_like stack repeat flatten take kron diff variance median quantile cumprod
-cummax cummin searchsorted interp histogram bincount randint permutation real""".split())
-OPTIONS = {"ddof", "rtol", "atol", "side", "weights", "key", "like"}
+cummax cummin searchsorted interp histogram bincount randint permutation real imag conj arg polar fft ifft fft2 ifft2 fftn
+ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift popcount filter nonzero unique groups join i8 u8 i16 u16 u32 u64""".split())
+OPTIONS = {"ddof", "rtol", "atol", "side", "kind", "weights", "key", "like", "n", "d"}
 BOUNDARIES = {"periodic", "edge", "reflect", "symmetric"}
-AFTER = {":": {"literal", "float", "real", "number"}, "side=": {"left", "right"}}
+TYPES = {"i8", "u8", "i16", "u16", "u32", "u64"}
+AFTER = {":": {"literal", "float", "real", "number"} | TYPES, "->": TYPES, ":sparse": TYPES, "side=": {"left", "right"}, "norm=": {"backward", "ortho", "forward"},
+         "kind=": {"inner", "left", "lower", "upper", "positive", "general"}}
 
 
 def renamed(text, prefix, kept=frozenset()):

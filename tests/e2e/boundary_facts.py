@@ -46,6 +46,16 @@ class BoundaryFacts:
             raise Failed(f"the ranks receive {per_step} bytes per step, the rim has {2 * n * 8}")
         return f"{per_step} bytes per step"
 
+    # Ghost elements of a torus are copied: a rank receives rims, not the dimension.
+    def test_ghost_elements_are_copied(self):
+        n, path = 800, self.work / "ghosts.tdsl"
+        path.write_text("input A: f64[n, m];\noutput P[i, j] = pad(A, periodic)[i - 2, j - 2] for i in 0..n + 4, j in 0..m + 4;\n")
+        rows = self.explain(path, "-n", 4, "--set", f"n={n}", "--set", f"m={n}")["statements"]
+        received = max(row["predicted"]["bytes_received_max"] for row in rows if row["kind"] == "map")
+        if received > 20 * n * 8:
+            raise Failed(f"a rank receives {received} bytes")
+        return f"{received} bytes"
+
     # Vectors of the interior have affine subscripts: places at the ends are computed in the few others only.
     def test_boundaries_leave_the_interior_alone(self):
         for outside in OUTSIDE[1:]:

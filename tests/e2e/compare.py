@@ -13,20 +13,25 @@ def difference(name, got, want, bound, bits=False):
         return f"{name}: type {got.dtype}, not {want.dtype}"
     if got.shape != want.shape:
         return f"{name}: shape {got.shape}, not {want.shape}"
-    if want.dtype.kind != "f" or bits:
+    if want.dtype.kind not in "fc" or bits:
         wrong = got != want
-        if want.dtype.kind == "f":
+        if want.dtype.kind in "fc":
             wrong &= ~(np.isnan(got) & np.isnan(want))
+    elif want.dtype.kind == "c":
+        # The bound is the radius of a disc. Which part of a result is inf and which nan is open.
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = np.abs(got.astype(np.complex128) - want.astype(np.complex128)) <= bound
+        wrong = ~(near | (got == want) | (~np.isfinite(got) & ~np.isfinite(want)) | np.isinf(bound))
     else:
         with np.errstate(invalid="ignore"):
             near = np.abs(got.astype(np.float64) - want.astype(np.float64)) <= bound
         wrong = ~(near | (got == want) | (np.isnan(got) & np.isnan(want)) | np.isinf(bound))
-    if bound is not None and want.dtype.kind != "f":
+    if bound is not None and want.dtype.kind not in "fc":
         wrong &= ~np.isinf(bound)
     if not wrong.any():
         return None
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    allowed = "" if bound is None or want.dtype.kind != "f" else f" +- {bound[place] if bound.shape else float(bound):.3g}"
+    allowed = "" if bound is None or want.dtype.kind not in "fc" else f" +- {bound[place] if bound.shape else float(bound):.3g}"
     return (f"{name}{list(place) if place else ''}: {got[place]!r}, not {want[place]!r}{allowed}"
             f" ({int(wrong.sum())} of {wrong.size} elements)")
 

@@ -126,6 +126,8 @@ MISTAKES = [
     Mistake("topk_too_many", "factorisations", "--A {A} --k 6", 1, r"factorisations\.tdsl:10\b.*topk.*k = k"),
     Mistake("topk_negative", "factorisations", "--A {A} --k -1", 1, r"factorisations\.tdsl:10\b"),
     Mistake("svd_not_finite", "factorisations", "--A {A} --what 6", 1, r"factorisations\.tdsl:11: svd: .*not finite"),
+    Mistake("singular_in_task", "factorisations", "--A {A} --what 8", 1, r"factorisations\.tdsl:14: solve: the matrix is singular \[no-solution\]"),
+    Mistake("not_positive_in_task", "factorisations", "--A {A} --what 9", 1, r"factorisations\.tdsl:15: cholesky: .*not positive definite"),
     Mistake("grad_of_wide_qr", "factorisations", "--A {A} --what 7", 1, r"factorisations\.tdsl:13: .*5 columns and 3 rows.*not supported"),
     *(Mistake(f"negative_size_{name}", "sizes", f"--x {{x}} --what {what} --k -3", 1,
               rf"^sizes\.tdsl:{line}: the size k( \+ 1)? is -\d; a size cannot be negative")

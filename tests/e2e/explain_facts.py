@@ -83,6 +83,8 @@ class ExplainFacts:
             shown = launch.run([self.tdslc, "explain", path, *session.build_options, "--json", "-n", ranks, "--", *arguments], self.options.limit)
             if "depends on computed data, so there is no plan before the program runs" in shown.err:
                 return f"{self.NOT_COMPARED}{program.name}, whose sizes follow from data"
+            if "is found by data:" in shown.out:
+                return f"{self.NOT_COMPARED}{program.name}, for which extents that data find are estimated"
             if shown.code != 0:
                 return f"tdslc explain {program.name}: {shown}"
             if int(json.loads(shown.out)["plan_hash"], 16) != int(statistics["plan_hash"]):

@@ -57,7 +57,7 @@ def check_knows_its_limits(tdslc, folder, limit):
     large[0, 200000] = np.nan
     np.save(folder / "large.npy", large)
     spilled = launch.run([folder / "fused", "--X", "large.npy", "--v", "ones.npy", "--check=nan", "--s", "s.npy", "--memory", "3000000"], limit, cwd=folder)
-    wanted = "program.tdsl:1: --check: `X` at [0, 200000] is nan (rank 0); so it is in the file it was read from"
+    wanted = "program.tdsl:1: --check: `X` at [0, 200000] is nan (rank 0); so it is in the file it was read from [check]"
     if spilled.code != 1 or "`X` (2.0 MiB) stays in its file" not in spilled.err or spilled.err.splitlines()[-1] != wanted:
         return f"an input that stays in its file: {spilled}"
     found = launch.run([tdslc, "run", "program.tdsl", "--", *arguments], 4 * limit, cwd=folder)

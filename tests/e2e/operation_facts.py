@@ -176,6 +176,31 @@ class OperationFacts:
             raise Failed(f"{tasks[0]} tasks with loops as tasks, {tasks[1]} statement by statement")
         return f"{tasks[0]} tasks; statement by statement {tasks[1]}"
 
+    # Routines on small matrices do not end a task, and neither does a derivative: its loops, forwards and backwards, are
+    # tasks for each number of steps.
+    def test_loops_with_routines_are_tasks(self):
+        derivative = self.work / "derivative_of_steps.tdsl"
+        derivative.write_text("param steps: i64 = 1000;\ninput Z: f64[3, 3];\nvar y = ones(3);\n"
+                              "for k in 1..steps { y = solve(4.0 * eye(3) + Z, y + 1.0); }\noutput g = grad(sum(y * y), Z);\n")
+        np.save(self.work / "Z-kalman_filter.npy", np.random.default_rng(5).standard_normal((1000, 2)))
+        np.save(self.work / "Z-derivative_of_steps.npy", np.random.default_rng(5).random((3, 3)))
+        found = {}
+        for path, outputs, wanted in ((ROOT / "samples" / "kalman_filter.tdsl", ("path", "P"), 1), (derivative, ("g",), 2)):
+            executable = self.work / path.stem
+            built = launch.run([self.tdslc, "build", path, "-o", executable], self.options.limit)
+            if built.code != 0:
+                raise Failed(f"{built}")
+            files = ["--Z", f"Z-{path.stem}.npy", *(w for name in outputs for w in (f"--{name}", f"{path.stem}-{name}.npy"))]
+            for ranks in (1, 2):
+                self.run(executable, ranks, [*files, "--threads", "1", "--stats", "routines.json", "--quiet"])
+                rows = json.loads((self.work / "routines.json").read_text())["statements"]
+                loops = [row["measured"]["tasks"] for row in rows if row["kind"] == "loop"]
+                tasks = sum(row["measured"]["tasks"] for row in rows)
+                if loops != [1] * wanted or tasks > 24:
+                    raise Failed(f"{path.stem}, ranks={ranks}: {loops} tasks of loops, {tasks} of all statements")
+                found[path.stem, ranks] = tasks
+        return f"1000 steps with solves are a task; tasks in all: {found}"
+
     # Several results from one tensor are one operation, and only they are communicated; without fusion each is a
     # separate operation.
     def test_several_results_are_one_scan(self):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "c64": np.complex64,
+          "c128": np.complex128, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "samples" / "data"
 
@@ -56,7 +57,7 @@ class Input:
         kind = self.kind
         if small and self.small:
             kind = "= " + self.small
-        elif small and self.dtype.kind == "f" and not kind.startswith("="):
+        elif small and self.dtype.kind in "fc" and not kind.startswith("="):
             kind = "randint"
         if kind == "randn":
             value = rng.standard_normal(shape)
@@ -75,6 +76,8 @@ class Input:
             value = eval(kind[1:].strip(), names)
         else:
             raise ValueError(f"input {self.name}: unknown kind {kind!r}")
+        if self.dtype.kind == "c" and not kind.startswith("="):
+            value = value + 1j * np.roll(value, 1)  # the same numbers elsewhere
         value = np.asarray(value).astype(self.dtype)
         if value.shape != shape:
             raise ValueError(f"input {self.name}: made {value.shape}, wanted {shape}")

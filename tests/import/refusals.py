@@ -128,12 +128,6 @@ def complex_type(n): return np.zeros(n, dtype=np.complex128)  # import-complex
 def half(n): return np.zeros(n, dtype=np.float16)  # import-type
 
 
-def bits(k): return k & 6  # import-operator
-
-
-def inverted(k): return ~k  # import-operator
-
-
 def places_of_matrix(A): return np.where(A > 0)  # import-shape
 
 
@@ -304,15 +298,10 @@ def keyword_only(x, b): return helper(x, *[b])  # import-call
 def helper(x, b): return x + b
 
 
-def bits_and_or(k): return (k | 3) + (k ^ 1)  # import-operator
+def bits_of_reals(x): return ~x  # import-operator
 
 
 def part_of_selection(x): return x[x > 0][1]  # import-mask
-
-
-def masked_bits(n):
-    crc = n & 254  # import-operator
-    return n
 
 
 def zip_of_pairs(x, A):

@@ -180,6 +180,9 @@ def argument_updates(A, x):
     x += 1
 
 
+def integer_bits(k, n): return (k | 3) + (k ^ 1), ~k & 6, k & n, (k & 6) == 4, k ^ k >> 1 & 3
+
+
 def integers(k, n): return k // 3 + k % 4, -k // 3, n // 2, (n - 20) // 3, k / 2, n / 2, n % 3 - 7 % 3, 2 ** n
 
 

@@ -176,7 +176,7 @@ def latency(tdslc):
         for k in range(100):
             begin = server.texts["long.tdsl"].index("0.5", 40 * k)
             start = time.perf_counter()
-            server.edit("long.tdsl", begin, begin + 3, "0.5")
+            server.edit("long.tdsl", begin, begin + 3, f"0.{k % 10}")
             server.settle("long.tdsl")
             times.append(time.perf_counter() - start)
         status = Path(f"/proc/{server.process.pid}/status").read_text()

@@ -70,7 +70,7 @@ class Failed(Exception):
 class Checks:
     def __init__(self, options, work):
         self.options, self.work = options, work
-        self.build = Path(options.build)
+        self.build = Path(options.build).resolve()
         self.installed = work / "Q"
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache"), "TDSL_HOME": ""}
         del self.environment["TDSL_HOME"]
@@ -165,19 +165,25 @@ class Checks:
             raise Failed("pkg-config names another version than tdslc")
 
     # --- with --long
-    def digests(self):
-        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((self.build / "packages").iterdir()) if p.suffix in (".deb", ".xz")}
+    @staticmethod
+    def digests(build):
+        """Of the packages of a build; CPack's own folder is between them."""
+        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((build / "packages").iterdir()) if p.suffix in (".deb", ".xz")}
 
     def test_packages(self):
         """The same bytes from the same build, whatever the time and the umask."""
         make = [ROOT / "tools/packaging/make", "--build", self.build]
         self.command(*make, limit=1800)
-        first = self.digests()
+        first = self.digests(self.build)
         if len(first) != 7:
             raise Failed(f"packages: {sorted(first)}")
         self.command("sh", "-c", 'sleep 2; umask 077; exec "$@"', "sh", *make, limit=1800)
-        if differing := [name for name, digest in self.digests().items() if first.get(name) != digest]:
+        if differing := [name for name, digest in self.digests(self.build).items() if first.get(name) != digest]:
             raise Failed(f"other bytes the second time: {differing}")
+        pages = self.command("dpkg-deb", "-c", next((self.build / "packages").glob("tdsl-doc_*.deb"))).stdout
+        for page in ("index.html", "docs/language.html", "search/offline.js"):
+            if not re.search(rf" \./usr/share/doc/tdsl/html/{page}$", pages, re.M):
+                raise Failed(f"tdsl-doc has no {page}")
 
     def test_builds(self):
         """Two builds of one commit in two folders, a clone and the source archive, give the same packages; `--version` names the commit in both."""
@@ -186,8 +192,7 @@ class Checks:
         self.command("tar", "-C", self.work, "-xf", self.source_archive(self.work / "one/build/release/packages"))
         two = next(path for path in self.work.glob("tdsl-*") if path.is_dir())
         self.command(two / "tools/packaging/make", limit=7200, CCACHE_DISABLE="1")
-        made, again = ({p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (folder / "build/release/packages").iterdir()}
-                       for folder in (self.work / "one", two))
+        made, again = (self.digests(folder / "build/release") for folder in (self.work / "one", two))
         if differing := [name for name in again if made.get(name) != again[name]]:
             raise Failed(f"differ: {differing}")
         if len(again) != 6:

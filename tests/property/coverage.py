@@ -8,10 +8,10 @@ import launch
 NODES = ["compute", "routine", "uniform", "normal", "for", "while", "if", "print", "assert", "check", "output", "dimension", "param", "input"]
 OPERATORS = ["neg", "not", "abs", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "erf", "floor", "ceil",
              "round", "sign", "isnan", "isinf", "sigmoid", "relu", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
-             "cbrt", "log2", "log10", "exp2", "erfc", "gamma", "lgamma", "digamma", "trunc", "hypot", "atan2", "keyed_uniform", "keyed_normal", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
+             "cbrt", "log2", "log10", "exp2", "erfc", "gamma", "lgamma", "digamma", "trunc", "hypot", "atan2", "keyed_uniform", "keyed_normal", "real", "imag", "conj", "complex", "bit_not", "popcount", "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right", "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max",
              "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "select"]
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
-ROUTINES = ["cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]
+ROUTINES = ["cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "topk", "fft", "ifft", "rfft", "irfft", "solve", "cholesky", "lu", "qr", "inv", "det", "lstsq", "svd", "eigh"]
 FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", "combine": r" combine \w", "fill": r" fill ",
             "guard": r"\) where ", "reduction": r"= compute \[[^\]]*\] \w+\[",
             "gather": r"%\d+\[[^\]]*%\d+\[", "scatter": r" left \[[^\]]*%\d+\[",
@@ -19,7 +19,7 @@ FEATURES = {"left subscripts": r"\) (?:where .*?)?left \[", "base": r" base %", 
 # Counted in the text of programs: the frontend composes them of other constructs.
 WORDS = {w: rf"\b{w}\(" for w in (
     "variance std median quantile diff linspace stack tile repeat flatten take kron searchsorted interp histogram bincount isclose allclose clip copysign isfinite zeros_like ones_like full_like "
-    "randint permutation pad rk4 euler rk4_path verlet cg bicgstab gmres integrate simpson newton root trapezoid gradient laplacian").split()}
+    "filter nonzero unique randint permutation pad rk4 euler rk4_path verlet cg bicgstab gmres integrate simpson newton root trapezoid gradient laplacian").split()}
 WORDS |= {"array literal": r"[=(,] ?\[", "reversed slice": r":-\d", "ellipsis": r"\.\.\.[,\]]", "newaxis": "newaxis", "break": "break;", "continue": "continue;", "lambda": r"\bfn\(\w+[,)]",
           "type parameter": r"\[T\b", "literal parameter": ": literal ", "default": r"fn .*: \w+ = ", "key": r"\bkey=", "series": r"^ +output ", "every": r" every \d",
           "periodic": "periodic", "edge": r"\bedge\b", "reflect": "reflect", "symmetric": "symmetric"}

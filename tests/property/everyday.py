@@ -194,6 +194,20 @@ class Everyday:
             x = ranged("floor({0})", [x], "f64", shape, (x.low - 1, x.high))
         return ranged("interp({0}, {1}, {2})", [x, xp, fp], "f64", shape, (-reach, reach))
 
+    def found(self, scalar, shape, context, depth):
+        """A scalar of a tensor whose extent data determine."""
+        if not self.dims:
+            return None
+        source = self.shape(1, 2)
+        k = self.strong(self.expr("i64", source, context.closed(), depth - 1))
+        total = size_of(source)
+        if scalar == "i64":
+            return ranged(self.rng.choice(["size(unique({0}))", "size(filter({0}, {0} > 1))", "size(filter({0}, {0} % 2 == 0))"]), [k], "i64", (), (0, total))
+        if len(source) != 1 or scalar != "f64":
+            return None
+        x = self.fit(self.strong(self.expr("f64", source, context.closed(), depth - 1)), int(self.limit("f64") / max(total, 1)))
+        return ranged(self.rng.choice(["sum(filter({1}, {0} > 0))", "sum(take({1}, nonzero({0})))"]), [k, x], "f64", (), intervals.of_sum((x.low, x.high), total))
+
     def counted(self, scalar, shape, context, depth):
         """histogram and bincount."""
         if len(shape) != 1 or shape[0].size == 0 or scalar not in ("i64", "f64"):

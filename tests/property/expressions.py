@@ -130,7 +130,7 @@ class Expressions:
             makers += [(self.tensor_operation, 7), (self.everyday, self.weight("names", 2.5)), (self.keyed, self.weight("keys", 0.7))]
         else:
             makers += [(self.reduction, 5), (self.whole_reduction, 1.5 if context.points < 200 else 0)]
-            makers += [(self.leaf_read, 3), (self.everyday_scalar, self.weight("names", 0.8)), (self.padded, self.weight("boundaries", 0.8)),
+            makers += [(self.leaf_read, 3), (self.everyday_scalar, self.weight("names", 0.8)), (self.found, self.weight("names", 0.3)), (self.padded, self.weight("boundaries", 0.8)),
                        (self.keyed_scalar, self.weight("keys", 0.15)), (self.applied, self.weight("functions", 0.3))]
         if self.functions:
             makers += [(self.call, 1.5)]

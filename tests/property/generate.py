@@ -9,7 +9,9 @@ from expressions import Context, Label, Value
 from model import Dim, Expr, Input, Program, Stmt
 from boundaries import Boundaries
 from callables import Callables
+from complex_numbers import ComplexNumbers
 from everyday import Everyday
+from integers import Integers
 from keys import Keys
 from leaving import Leaving
 from pipelines import Pipelines
@@ -32,10 +34,10 @@ class Function:
 
 
 # Parts of the language that `parts` may restrict programs to.
-PARTS = ("names", "functions", "leaving", "keys", "series", "boundaries")
+PARTS = ("names", "functions", "leaving", "keys", "series", "boundaries", "complex", "integers")
 
 
-class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries, Pipelines):
+class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries, Pipelines, ComplexNumbers, Integers):
     def __init__(self, seed, exact, sparse=False, parts=None):
         self.rng, self.exact = random.Random(seed), exact
         self.parts = parts
@@ -62,7 +64,9 @@ class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries,
                   (self.while_loop, 1.2), (self.if_statement, 0.8), (self.tensor_function, 1), (self.assertion, 0.3),
                   (self.twin, 1.2), (self.chain, 0.6), (self.pipeline, 2.5), (self.few_reads, 1.5), (self.scatter_let, 1.2), (self.scatter_assign, 1), (self.top_elements, 0.6),
                   (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5),
-                  (self.grown, self.weight("names", 0.8)), (self.callable, self.weight("functions", 2.5))]
+                  (self.grown, self.weight("names", 0.8)), (self.callable, self.weight("functions", 2.5)),
+                  (self.complex_steps, self.weight("complex", 1.2)), (self.complex_slope, self.weight("complex", 0.4)),
+                  (self.integer_steps, self.weight("integers", 1))]
         wanted = 1 if self.sparse_alone else self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "i8": np.int8, "u8": np.uint8,
+          "i16": np.int16, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
 FLOATS = ("f32", "f64")
 INTEGERS = ("i32", "i64")
 

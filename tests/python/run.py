@@ -89,6 +89,26 @@ def test_arrays():
     assert single.dtype == np.float32, single.dtype
 
 
+def test_repeated_calls():
+    """Calls of one layout: other elements and addresses, arrays that cannot be written, other numbers of iterations; every result has its own memory."""
+    product = tdsl.jit(threads=1)(functions.product)
+    pool, b = RANDOM.random((50, 20)), RANDOM.random((20, 40))
+    frozen = pool[4:34].copy()
+    frozen.flags.writeable = False
+    lefts = [pool[:30], pool[1:31], frozen, pool[:30], pool[9:39]]
+    results = [product(left, b) for left in lefts]
+    for left, (c, root) in zip(lefts, results):
+        assert np.allclose(c, left @ b, rtol=1e-13) and np.isclose(root, np.sqrt(left).sum(), rtol=1e-13)
+    results[0][0][:] = 0.0
+    assert np.allclose(results[3][0], lefts[3] @ b, rtol=1e-13)
+    halved = tdsl.compile(source="input x: f64[n];\nvar y = x;\nwhile max(y) > 1.0 { y = 0.5 * y; }\noutput y;\n", threads=1)
+    for largest in (8.0, 8.0, 100.0, 0.5, 8.0, 100.0):
+        x = np.array([0.25, largest, -3.0])
+        y = halved(x=x).y
+        assert y.max() <= 1.0 and np.array_equal(y, x / 2 ** max(0, int(np.ceil(np.log2(largest))))), (largest, y)
+    assert halved(x=np.array([0.5])).y.shape == (1,) and all(halved(x=np.zeros(3)).y == 0.0)
+
+
 def test_errors():
     """Places in Python with carets, in the program, arguments; NumPy as a fallback."""
     error = raises(tdsl.TranslationError, r"functions.py:\d+:9: error: np.unwrap is not translated \[import-name\]\n.*np.unwrap\(x\)\n +\| +\^",

@@ -31,7 +31,8 @@ inline std::string nest_lines(const std::vector<std::string>& sentences) {
 
 /// Counts the constructs of tested nests.
 struct NestParts {
-  int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0;
+  int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0,
+      routines = 0;
   int stored_rows = 0, stored_columns = 0, puts = 0, sums = 0, ahead = 0, unions = 0, intersections = 0;
   int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0,
       interiors = 0, sides = 0, row_blocks = 0, row_products = 0;
@@ -75,6 +76,7 @@ struct NestParts {
       draws += std::holds_alternative<nest::Draw>(s.op) ? 1 : 0;
       resized += std::holds_alternative<nest::Resize>(s.op) ? 1 : 0;
       whiles += std::holds_alternative<nest::While>(s.op) ? 1 : 0;
+      routines += std::holds_alternative<nest::SmallRoutine>(s.op) ? 1 : 0;
       kept += std::holds_alternative<nest::Keep>(s.op) || std::holds_alternative<nest::Copy>(s.op) ? 1 : 0;
     });
   }
@@ -85,6 +87,7 @@ inline bool nest_agrees(const ir::Array& a, const ir::Array& b) {
   if (a.shape != b.shape || a.floats.size() != b.floats.size()) return false;
   for (std::size_t k = 0; k < a.floats.size(); ++k) {
     const double x = a.floats[k], y = b.floats[k];
+    if (!a.imaginary.empty() && a.imaginary[k] != b.imaginary[k]) return false;
     const double bound = (a.bounds.empty() ? 0 : a.bounds[k]) + (b.bounds.empty() ? 0 : b.bounds[k]);
     if (!(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound || std::isinf(bound))) return false;
   }

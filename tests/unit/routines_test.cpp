@@ -67,11 +67,12 @@ struct Shapes {
 
 const std::vector<Shapes>& all_routines() {
   static const std::vector<Shapes> all = {
-      {Routine::kCumsum, {{100}}},        {Routine::kSort, {{100}}},           {Routine::kArgsort, {{100}}},
-      {Routine::kTopk, {{100}}, 2},       {Routine::kSolve, {{20, 20}, {20}}}, {Routine::kCholesky, {{20, 20}}},
-      {Routine::kLu, {{20, 12}}, 3},      {Routine::kQr, {{20, 4}}, 2},        {Routine::kSvd, {{20, 12}}, 3},
-      {Routine::kEigh, {{20, 20}}, 2},    {Routine::kInv, {{20, 20}}},         {Routine::kDet, {{20, 20}}},
-      {Routine::kLstsq, {{20, 12}, {20}}}};
+      {Routine::kCumsum, {{100}}},      {Routine::kSort, {{100}}},       {Routine::kArgsort, {{100}}},
+      {Routine::kTopk, {{100}}, 2},     {Routine::kFft, {{4096}}},       {Routine::kIfft, {{4096}}},
+      {Routine::kRfft, {{100}}},        {Routine::kIrfft, {{100}}},      {Routine::kSolve, {{20, 20}, {20}}},
+      {Routine::kCholesky, {{20, 20}}}, {Routine::kLu, {{20, 12}}, 3},   {Routine::kQr, {{20, 4}}, 2},
+      {Routine::kSvd, {{20, 12}}, 3},   {Routine::kEigh, {{20, 20}}, 2}, {Routine::kEig, {{20, 20}}, 2},
+      {Routine::kInv, {{20, 20}}},      {Routine::kDet, {{20, 20}}},     {Routine::kLstsq, {{20, 12}, {20}}}};
   return all;
 }
 
@@ -131,5 +132,30 @@ TEST_CASE("routines: the compiler and the runtime name them alike") {
     const auto kind = static_cast<ir::Routine::Kind>(shapes.routine);
     CHECK(codegen::library_routine(kind) == shapes.routine);
     CHECK(ir::name_of(kind) == name_of(shapes.routine));
+  }
+}
+
+TEST_CASE("routines: a batch is shared out with whole matrices, and one more operation for each of several results") {
+  for (const Shapes& shapes : all_routines()) {
+    if (is_line(shapes.routine)) continue;
+    Shapes batch = shapes;
+    for (std::vector<Index>& shape : batch.operands) shape.insert(shape.begin(), {7, 5});
+    RecordingCaller caller(plan::Factorise::kDistributed);
+    Call call = call_of(caller, batch, 10);
+    record_routine(caller, call);
+    caller.recorder.flush();
+    std::size_t count = 0;
+    for (const plan::Segment& s : caller.segments) {
+      for (const plan::Op& op : s.ops) {
+        if (op.site < 10) continue;  // the operands
+        if (count++ > 0) continue;
+        CHECK_FALSE(op.is_uncut(0));
+        CHECK_FALSE(op.is_uncut(1));
+        for (std::size_t d = 2; d < op.shape.size(); ++d) CHECK(op.is_uncut(d));
+      }
+    }
+    CHECK(count == (shapes.results == 1 ? 1 : 1 + shapes.results));
+    CHECK(caller.gathered == 0);
+    for (const Result& r : call.results) CHECK(r.tensor.extent(1) == 5);
   }
 }

@@ -18,10 +18,10 @@ def inputs(folder):
     rng = np.random.default_rng(1)
     n, m, states = 4, 2, 8
     arrays = {"F": 0.2 * rng.standard_normal((n, n)), "H": rng.standard_normal((m, n)), "Y": rng.standard_normal((STEPS, m)),
-              "A": rng.standard_normal((states, states)), "E": rng.standard_normal((STEPS, states))}
+              "A": rng.standard_normal((states, states)), "E": rng.standard_normal((STEPS, states)), "Z": rng.standard_normal((STEPS, 2))}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
-    return {"kalman": ("F", "H", "Y"), "runge_kutta": (), "viterbi": ("A", "E")}
+    return {"kalman": ("F", "H", "Y"), "kalman_solve": ("Z",), "runge_kutta": (), "viterbi": ("A", "E")}
 
 
 def ours(command, scratch):

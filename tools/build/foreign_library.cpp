@@ -54,8 +54,9 @@ std::string foreign_library_source(const std::vector<ir::ForeignRef>& functions)
   const auto in_namespace = [](const std::string& text) {
     return "namespace tdsl::emitted {\nnamespace {\nnamespace fn {\n" + text + "}\n}\n";
   };
-  std::string text = "#include <cmath>\n#include <cstdint>\n\n#include \"runtime/own/tile.h\"\n\n" +
-                     in_namespace(declarations) + entries + "}\n\n";
+  std::string text =
+      "#include <cmath>\n#include <cstdint>\n\n#include \"runtime/complex.h\"\n#include \"runtime/own/tile.h\"\n\n" +
+      in_namespace(declarations) + entries + "}\n\n";
   for (const std::string& header : headers) text += fmt::format("#include \"{}\"\n", header);
   return text + "\n" + in_namespace(definitions) + "}\n";
 }

@@ -43,7 +43,7 @@ tdsl_package(tdsl-extern any "C++ headers in TDSL programs"
 tdsl_package(python3-tdsl all "translation of NumPy functions to TDSL"
   "Python modules of TDSL: the importer behind `tdslc import`.")
 tdsl_package(tdsl-doc all "documentation of TDSL"
-  "The language page, manuals and design decisions of TDSL as text.")
+  "The site of TDSL, which works without a network: tutorial, manuals, language\npage and design decisions; the same pages as text.")
 
 set(CPACK_DEBIAN_TDSL-DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_PYTHON3-TDSL_PACKAGE_SECTION python)

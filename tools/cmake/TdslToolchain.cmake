@@ -114,4 +114,5 @@ function(tdsl_install_prefix)
   install(FILES ${PROJECT_BINARY_DIR}/tdsl.pc DESTINATION share/pkgconfig)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/python DESTINATION share/tdsl COMPONENT python3-tdsl FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/tdsl COMPONENT tdsl-doc FILES_MATCHING PATTERN "*.md")
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/site/ DESTINATION share/doc/tdsl/html COMPONENT tdsl-doc OPTIONAL)  # made by tools/packaging/make
 endfunction()

@@ -141,10 +141,12 @@ void take_types(frontend::Index& index, const frontend::Index& before) {
 std::shared_ptr<const Analysis> analyse(const Document& document, const Services& services, const OpenText& text) {
   auto result = std::make_shared<Analysis>();
   Checked& checked = result->checked;
+  checked.parsed = document.parsed;
   services.check(document.path, text, checked);
   if (checked.sources.file_count() == 0) checked.sources.add(document.path, document.text);
   frontend::IndexOptions options{services.library_directory, {}};
   options.read = text;
+  options.parsed = document.parsed.get();
   result->index = frontend::index_of(checked.sources, 0, options);
   result->index.add_types(checked.names);
   if (document.before && checked.sink.has_errors()) take_types(result->index, document.before->index);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/index/index.h"
+#include "frontend/syntax/parsed_files.h"
 #include "tools/lsp/rpc.h"
 
 namespace tdsl::lsp {
@@ -39,6 +40,7 @@ struct Checked {
   frontend::SourceManager sources;  ///< file 0 is the program
   frontend::DiagnosticSink sink;
   std::vector<frontend::DeclaredName> names;
+  std::shared_ptr<frontend::ParsedFiles> parsed;  ///< of this and earlier versions
 };
 
 /// Texts of open documents by path; nullopt: read the file.
@@ -75,6 +77,7 @@ struct Document {
   std::string path;
   std::int64_t version = 0;
   std::string text;
+  std::shared_ptr<frontend::ParsedFiles> parsed = std::make_shared<frontend::ParsedFiles>();
   bool dirty = true;                       ///< changed since the last analysis
   std::shared_ptr<const Analysis> now;     ///< of the text, once it is not dirty
   std::shared_ptr<const Analysis> before;  ///< the last one without syntax errors

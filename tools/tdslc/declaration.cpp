@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/eval/elements.h"
 #include "ir/text/print.h"
 #include "tools/tdslc/front.h"
@@ -23,6 +25,8 @@ rt::ProgramDeclaration declaration_of(const ir::Program& program) {
       d.outputs.push_back({o->name, ir::declared_type(program, program.type(o->value), o->begins), o->begins});
     } else if (const auto* dim = std::get_if<ir::Dimension>(&n.op)) {
       d.dimensions.push_back(dim->name);
+    } else if (const auto* found = std::get_if<ir::Found>(&n.op); found != nullptr && !found->name.empty()) {
+      if (std::ranges::find(d.dimensions, found->name) == d.dimensions.end()) d.dimensions.push_back(found->name);
     }
   });
   return d;

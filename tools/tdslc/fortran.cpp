@@ -98,7 +98,10 @@ Arguments arguments_of(const ir::Program& program, const std::string& library) {
 }
 
 std::string declared_type(const std::string& type) {
-  const std::string_view kind = type == "bool" ? "logical" : type.front() == 'f' ? "real" : "integer";
+  const std::string_view kind = type == "bool"        ? "logical"
+                                : type.front() == 'f' ? "real"
+                                : type.front() == 'c' ? "complex"
+                                                      : "integer";
   return fmt::format("{}(tdsl_{})", kind, type);
 }
 
@@ -159,7 +162,7 @@ std::string see_procedure(const Argument& a) {
   for (std::size_t d = 0; d <= a.rank; ++d)  // dimension d of Fortran, from 1; 0: the first element
     text += fmt::format("{}at({}) = c_loc({})\n", indent, d, element_text(a.rank, d == 0 ? a.rank : d - 1));
   if (a.rank > 0) text += "    end if\n";
-  const int bytes = a.type == "bool" ? 1 : a.type.ends_with("32") ? 4 : 8;
+  const std::size_t bytes = rt::element_size(rt::element_type_named(a.type).value());
   text +=
       fmt::format("    call describe(given, is_output, name, type_{}, {}, shape(values, c_int64_t), at, lo, whole)\n",
                   a.type, bytes);

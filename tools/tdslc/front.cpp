@@ -102,6 +102,7 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   compile.library_directory = codegen::find_prefix() + "/share/tdsl/stdlib";
   compile.declared = options.declared;
   compile.replaced = replaced;
+  compile.parsed = options.parsed;
   compile.foreign = [&](const ir::ForeignRef& f) { front.foreigns.push_back(f); };
   compile.read_header = header_reader_for(front);
   std::optional<ir::Program> graph = frontend::compile(front.sources, file, front.sink, compile);
@@ -111,6 +112,7 @@ void compile_front(const CommandLine& line, const FrontOptions& options, Front& 
   front.optimised = front.graph;
   if (!options.run_passes) return;
   passes::PipelineOptions pipeline = pipeline_options(line);
+  pipeline.verify_each = options.verify_each;
   if (options.after_pass) {
     pipeline.after_pass = [&](const passes::Pass& pass, const ir::Program&, const ir::Program&, double seconds) {
       options.after_pass(pass.name, seconds);

@@ -46,6 +46,8 @@ struct FrontOptions {
   /// Texts that stand in place of files, such as unsaved ones.
   std::function<std::optional<std::string>(const std::string& path)> text = {};
   std::function<void(std::string_view pass, double seconds)> after_pass = {};
+  frontend::ParsedFiles* parsed = nullptr;  ///< as in CompileOptions
+  bool verify_each = true;                  ///< as in PipelineOptions
 };
 
 /// Text of a program. Throws UsageError.

@@ -21,6 +21,7 @@
 #include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/picture/picture.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
@@ -146,7 +147,13 @@ Plot plot_of_array(const CommandLine& line, const std::optional<rt::PictureSlice
       const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(kPanel));
       for_each_panel(pixels.source().slice, array->shape(), [&](const Extents& lo, const Extents& hi) {
         array->read<T>(lo, hi, panel.get());
-        pixels.add_box(lo, hi, static_cast<const T*>(panel.get()), strides_of(lo, hi));
+        if constexpr (rt::kIsComplex<T>) {
+          std::vector<double> sizes(volume(lo, hi));
+          for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = static_cast<double>(rt::scalar::abs(panel[k]));
+          pixels.add_box(lo, hi, static_cast<const double*>(sizes.data()), strides_of(lo, hi));
+        } else {
+          pixels.add_box(lo, hi, static_cast<const T*>(panel.get()), strides_of(lo, hi));
+        }
       });
     });
   };
@@ -187,14 +194,28 @@ std::string text_of_largest(const Largest& largest) {
                      rt::format_scalar(largest.one), rt::format_scalar(largest.other));
 }
 
-/// Elements of both arrays as f64; equal infinities and nan in both places differ by 0.
+/// A complex number's absolute value, else the number.
+template <class T>
+double shown(T x) {
+  if constexpr (rt::kIsComplex<T>) {
+    return static_cast<double>(rt::scalar::abs(x));
+  } else {
+    return static_cast<double>(x);
+  }
+}
+
+/// Differences of elements as f64, of complex numbers their absolute values; equal infinities and nan in both places
+/// differ by 0.
 template <class A, class B>
 void subtract(const Extents& lo, const Extents& hi, const A* one, const B* other, double* to, Largest& largest) {
   const std::size_t count = volume(lo, hi);
   const std::vector<std::int64_t> strides = strides_of(lo, hi);
   for (std::size_t k = 0; k < count; ++k) {
-    const auto a = static_cast<double>(one[k]), b = static_cast<double>(other[k]);
-    if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+    const double a = shown(one[k]), b = shown(other[k]);
+    if constexpr (rt::kIsComplex<A> || rt::kIsComplex<B>) {
+      const double gap = shown(rt::Complex<double>(one[k]) - rt::Complex<double>(other[k]));
+      to[k] = a == b && !std::isfinite(a) ? 0 : gap;
+    } else if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
       to[k] = static_cast<double>(static_cast<__int128>(one[k]) - other[k]);
     } else {
       to[k] = a == b || (std::isnan(a) && std::isnan(b)) ? 0 : a - b;

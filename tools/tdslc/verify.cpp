@@ -69,16 +69,19 @@ std::string difference(const Expected& expected, const ir::Array& got) {
   const auto all = static_cast<std::size_t>(want.size());
   for (std::size_t k = 0; k < all; ++k) {
     const ir::eval::Slot a = ir::eval::element(got, k), b = ir::eval::element(want, k);
-    const bool equal = ir::is_float(want.type) ? ir::eval::agrees(a.real, b.real, expected.bounds[k])
+    const bool equal = ir::is_float(want.type) ? ir::eval::agrees(want.type, a.real, b.real, expected.bounds[k])
                                                : a.whole.value == b.whole.value || std::isinf(expected.bounds[k]);
     if (!equal) count(k);
   }
   if (wrong == 0) return {};
   const std::string place = element_text(expected.name, want.shape, first);
   const ir::eval::Slot a = ir::eval::element(got, first), b = ir::eval::element(want, first);
-  const std::string values =
-      ir::is_float(want.type) ? fmt::format("{}, not {} +- {:.3g}", a.real.value, b.real.value, expected.bounds[first])
-                              : fmt::format("{}, not {}", a.whole.value, b.whole.value);
+  const auto number = [&](const ir::eval::Real& x) {
+    return ir::is_complex(want.type) ? fmt::format("{}{:+}i", x.value, x.imag) : fmt::format("{}", x.value);
+  };
+  const std::string values = ir::is_float(want.type) ? fmt::format("{}, not {} +- {:.3g}", number(a.real),
+                                                                   number(b.real), expected.bounds[first])
+                                                     : fmt::format("{}, not {}", a.whole.value, b.whole.value);
   return fmt::format("{} is {} ({} of {} elements differ)", place, values, wrong, all);
 }
 
@@ -86,7 +89,8 @@ std::string difference(const Expected& expected, const ir::Array& got) {
 double nearness(const Expected& expected, const ir::Array& got) {
   double most = 0;
   for (std::size_t k = 0; k < got.floats.size(); ++k) {
-    const double gap = std::abs(got.floats[k] - expected.values.floats[k]);
+    const ir::eval::Real a = ir::eval::real_element(got, k), b = ir::eval::real_element(expected.values, k);
+    const double gap = std::hypot(a.value - b.value, a.imag - b.imag);
     if (gap > 0 && expected.bounds[k] > 0 && std::isfinite(gap)) most = std::max(most, gap / expected.bounds[k]);
   }
   return most;

@@ -71,6 +71,7 @@ std::string named_join(const BlockedReduction& b, ir::Scalar type) {
     return values.size() == 1 && values.front().value->type == type;
   };
   if (b.guard || !single(b.x) || !single(b.y) || b.value->type != type) return "";
+  if (ir::is_complex(type)) return "";
   const Term term(b);
   const bool real = ir::is_float(type);
   switch (b.with.kind) {

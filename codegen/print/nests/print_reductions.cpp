@@ -39,7 +39,7 @@ std::pair<std::string_view, std::string_view> masked_names(Monoid::Kind kind) {
 
 /// The factors of a float sum of products or squares, for fused multiply-adds.
 std::optional<std::pair<Expr, Expr>> added_product(const BlockedReduction& b, ir::Scalar type) {
-  if (b.with.kind != Monoid::Kind::kSum || !ir::is_float(type) || b.value->type != type) return std::nullopt;
+  if (b.with.kind != Monoid::Kind::kSum || !ir::is_real(type) || b.value->type != type) return std::nullopt;
   const auto* body = std::get_if<ir::Binary>(&b.value->op);
   if (body == nullptr) return std::nullopt;
   if (ir::is_square(*body)) return std::pair{body->left, body->left};

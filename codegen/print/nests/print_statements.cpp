@@ -165,6 +165,11 @@ Statements Printer::statement(const Statement& s) {
         printed_.needs.add(codegen::Helper::kPlace);
         return Statements{simple(print(spelling_, r, s.place))};
       },
+      [&](const SmallRoutine& r) {
+        printed_.needs.add(codegen::Helper::kPlace);
+        printed_.needs.add(codegen::Header::kSmallRoutines);
+        return Statements{simple(print(spelling_, r, s.place))};
+      },
       [&](const RowProducts& p) { return Statements{simple(row_products(p))}; },
       [&](const FillRows& f) { return Statements{simple(fill_rows(f))}; },
       [&](const Mirror& m) {

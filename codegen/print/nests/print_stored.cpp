@@ -148,7 +148,7 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
       ir::is_label(place.back(), along->index) &&
       std::ranges::none_of(place, [&](const Expr& e) { return ir::mentions_label(e, f.index); }) &&
       std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return ir::mentions_label(e, along->index); });
-  if (to.type.is_compressed() || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
+  if (to.type.is_compressed() || !ir::is_real(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
       !is_light(update->value))
     return std::nullopt;
   return RowSum{along, update};

@@ -110,6 +110,17 @@ std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRang
                      string_literal(rt::with_id(r.message, equal ? "shape-mismatch" : "out-of-bounds")), left, right);
 }
 
+std::string print(const Spelling& s, const SmallRoutine& r, const ir::SourceRange& place) {
+  std::string names;
+  for (const std::vector<ValueId>* list : {&r.operands, &r.results}) {
+    for (const ValueId v : *list) names += ", " + s.name(v);
+  }
+  if (r.kind == ir::Routine::Kind::kDet)
+    return fmt::format("{} = rt::small::det({});", s.name(r.results[0]), s.name(r.operands[0]));
+  if (r.solves != ir::Routine::SolveKind::kGeneral) names += ", " + codegen::solve_kind_text(r.solves);
+  return fmt::format("rt::small::{}(place({}){});", ir::name_of(r.kind), s.line(place), names);
+}
+
 void declare_view(codegen::Writer& w, const std::string& name, std::string_view function, const ir::Type& type,
                   const std::string& arguments) {
   const std::string call = fmt::format("{}<{}, {}>", function, cpp_type(type.scalar), type.rank());

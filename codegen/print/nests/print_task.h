@@ -36,6 +36,7 @@ struct Spelling {
 [[nodiscard]] std::string print(const Spelling& s, const AddProducts& p);
 [[nodiscard]] std::string print(const Spelling& s, const Draw& d);
 [[nodiscard]] std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRange& place);
+[[nodiscard]] std::string print(const Spelling& s, const SmallRoutine& r, const ir::SourceRange& place);
 
 /// Writes `const auto A = t.in<double, 2>(0);`, where `function` is `t.in`.
 void declare_view(codegen::Writer& w, const std::string& name, std::string_view function, const ir::Type& type,

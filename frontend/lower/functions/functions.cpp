@@ -335,7 +335,8 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
                              std::to_string(results.size()));
   }
   for (std::size_t k = 0; k < results.size(); ++k)
-    results[k] = check_result(lowerer, results[k], f.results[k], "`" + f.name.name + "`");
+    results[k] =
+        check_result(lowerer, results[k], f.results[k], "`" + f.name.name + "`", bind_found(lowerer, results[k]));
   return results;
 }
 

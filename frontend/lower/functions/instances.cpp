@@ -11,6 +11,7 @@
 #include "frontend/lower/lowering.h"
 #include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
+#include "runtime/kernels/scalar_math.h"
 
 namespace tdsl::frontend {
 
@@ -18,7 +19,8 @@ namespace {
 
 /// The value of an expression of integer literals and of `literals`; nullopt if it has anything else.
 std::optional<std::int64_t> constant_of(const std::map<std::string, std::int64_t>& literals, const ast::Expr& e) {
-  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) return literal->value;
+  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node))
+    return literal->beyond_i64 ? std::nullopt : std::optional(literal->value);
   if (const std::string* name = bare_name(e)) {
     const auto found = literals.find(*name);
     return found == literals.end() ? std::nullopt : std::optional(found->second);
@@ -26,6 +28,7 @@ std::optional<std::int64_t> constant_of(const std::map<std::string, std::int64_t
   if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {
     const auto operand = constant_of(literals, *unary->operand);
     if (!operand) return std::nullopt;
+    if (unary->op == ast::UnaryOp::kInvert) return ~*operand;
     return unary->op == ast::UnaryOp::kNot ? static_cast<std::int64_t>(*operand == 0) : -*operand;
   }
   const auto* binary = std::get_if<ast::Binary>(&e.node);
@@ -49,6 +52,11 @@ std::optional<std::int64_t> constant_of(const std::map<std::string, std::int64_t
     case ast::BinaryOp::kGe: return static_cast<std::int64_t>(*a >= *b);
     case ast::BinaryOp::kAnd: return static_cast<std::int64_t>(*a != 0 && *b != 0);
     case ast::BinaryOp::kOr: return static_cast<std::int64_t>(*a != 0 || *b != 0);
+    case ast::BinaryOp::kBitAnd: return *a & *b;
+    case ast::BinaryOp::kBitOr: return *a | *b;
+    case ast::BinaryOp::kBitXor: return *a ^ *b;
+    case ast::BinaryOp::kShiftLeft: return rt::scalar::shift_left(*a, *b);
+    case ast::BinaryOp::kShiftRight: return rt::scalar::shift_right(*a, *b);
     case ast::BinaryOp::kPow:
     case ast::BinaryOp::kMatMul: return std::nullopt;
   }
@@ -129,7 +137,8 @@ void require_no_recursion(Lowerer& lowerer, const ast::Function& f, const Instan
 }
 
 bool is_legal(Scalar type, const std::string& bound) {
-  if (bound == "float") return ir::is_float(type);
+  if (bound == "float") return ir::is_real(type);
+  if (bound == "real" && ir::is_complex(type)) return false;
   return bound.empty() || type != Scalar::kBool;
 }
 
@@ -140,8 +149,7 @@ void bind_types(Lowerer& lowerer, const ast::Function& f, const ast::Function& i
     std::optional<Common> common;
     for (std::size_t k = 0; k < args.size(); ++k) {
       if (!instance.parameters[k].type || instance.parameters[k].type->parameter != t.name.name) continue;
-      const Common own{args[k].scalar(), args[k].weak};
-      common = common ? common_type(common->type, common->weak, own.type, own.weak) : own;
+      common = common ? lowerer.values.common_type(*common, args[k], range) : Common{args[k].scalar(), args[k].weak};
     }
     if (!common)
       lowerer.reports.fail(DiagnosticId::kBadArgument, range,

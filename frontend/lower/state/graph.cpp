@@ -23,6 +23,22 @@ const ir::Node* GraphBuilder::definition(ValueId v) const {
   return found == nodes.rend() ? nullptr : &*found;
 }
 
+void GraphBuilder::hold_constant(ValueId v) {
+  for (ir::Node& n : regions_.back()->nodes) {
+    if (auto* compute = std::get_if<ir::Compute>(&n.op); compute != nullptr && n.results[0] == v)
+      compute->constant = true;
+  }
+}
+
+ir::Found* GraphBuilder::found(ValueId v) {
+  for (ir::Region* region : regions_) {
+    for (ir::Node& n : region->nodes) {
+      if (auto* found = std::get_if<ir::Found>(&n.op); found != nullptr && n.results[0] == v) return found;
+    }
+  }
+  return nullptr;
+}
+
 void GraphBuilder::emit_effect(ir::Op op, ir::SourceRange range) {
   regions_.back()->nodes.push_back({range, {}, std::move(op)});
 }

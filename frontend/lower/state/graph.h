@@ -97,6 +97,10 @@ class GraphBuilder {
   ir::ValueId emit(const ComputeSpec& spec);
   /// The node of the current region that defines `v`, or null. Valid until the next node is emitted.
   [[nodiscard]] const ir::Node* definition(ir::ValueId v) const;
+  /// Makes the derivative of `v`, a Compute of the current region, 0.
+  void hold_constant(ir::ValueId v);
+  /// The node that finds the extent `v`, in an open region; else null. Valid until the next node is emitted.
+  [[nodiscard]] ir::Found* found(ir::ValueId v);
   /// Emits subsequent nodes into `region` until pop_region.
   void push_region(ir::Region& region) { regions_.push_back(&region); }
   void pop_region() { regions_.pop_back(); }

@@ -9,6 +9,7 @@
 #include "frontend/allowed_warnings.h"
 #include "frontend/diagnostics/diagnostics.h"
 #include "frontend/syntax/parse.h"
+#include "frontend/syntax/parsed_files.h"
 
 namespace tdsl::frontend {
 
@@ -74,7 +75,8 @@ const ast::Module* Modules::load(const ast::Import& import, const SourceRange& r
                   "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
   const std::uint32_t file = sources_.add(path, *text);
   if (!import.is_file) library_.insert(file);
-  auto module = parse_file(sources_, file, reports_.sink());
+  auto module = options_.parsed != nullptr ? options_.parsed->module_of(sources_, file, reports_.sink())
+                                           : parse_file(sources_, file, reports_.sink());
   if (!module) throw Abandoned{};
   allow_by_comments(*module, sources_, reports_.sink());
   for (const ast::StmtPtr& s : module->statements) {

@@ -80,12 +80,11 @@ void Shapes::require_in_64_bits(const Extent& size, const std::string& what, con
   if (size.constant() || size.as_value()) return;  // checked as part of the shape
   // Dimensions are sizes of inputs, far below 2^63; products of them may overflow.
   constexpr std::int64_t kFewTimes = 64;
-  const bool fits =
-      size.terms().size() < 8 && std::ranges::all_of(size.terms(), [this](const auto& term) {
-        return term.first.empty() ||
-               (term.first.size() == 1 && term.second > -kFewTimes && term.second < kFewTimes &&
-                term.first[0]->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(term.first[0]->value));
-      });
+  const bool fits = size.terms().size() < 8 && std::ranges::all_of(size.terms(), [this](const auto& term) {
+                      return term.first.empty() ||
+                             (term.first.size() == 1 && term.second > -kFewTimes && term.second < kFewTimes &&
+                              term.first[0]->kind == Extent::Atom::Kind::kValue && is_size(term.first[0]->value));
+                    });
   if (!fits)
     check({ir::Check::Relation::kAtMost,
            size,
@@ -99,7 +98,7 @@ bool Shapes::may_be_negative(const Extent& size) const {
   // Dimensions, and sums and products of them, are nonnegative.
   return !std::ranges::all_of(size.terms(), [this](const auto& term) {
     return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
-             return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
+             return atom->kind == Extent::Atom::Kind::kValue && is_size(atom->value);
            });
   });
 }
@@ -126,7 +125,7 @@ void Shapes::require_countable(const Extent& begin, const Extent& end, const std
   int others = 0;
   for (const auto& [monomial, number] : span.terms()) {
     const bool of_sizes = std::ranges::all_of(monomial, [this](const Extent::AtomRef& atom) {
-      return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
+      return atom->kind == Extent::Atom::Kind::kValue && is_size(atom->value);
     });
     if (!of_sizes || !ir::is_small_number(number)) others += number == 1 || number == -1 ? 1 : 2;
   }
@@ -174,6 +173,25 @@ Extent Shapes::new_dimension(const ast::Identifier& name) {
   const ValueId v = graph_.emit(ir::Dimension{name.name}, {Scalar::kI64, {}, {}}, name.name, name.range);
   dimension_values_.insert(v);
   return Extent::of(v);
+}
+
+Extent Shapes::found_extent(ValueId count, const Extent& estimate, const SourceRange& range) {
+  const ValueId v = graph_.emit(ir::Found{count, estimate, {}}, {Scalar::kI64, {}, {}}, "?", range);
+  found_.insert(v);
+  return Extent::of(v);
+}
+
+bool Shapes::name_found(const Extent& extent, const ast::Identifier& name, bool in_program) {
+  const auto v = extent.as_value();
+  if (!v || !found_.contains(*v)) return false;
+  ir::Found* found = in_program ? graph_.found(*v) : nullptr;
+  if (found == nullptr || !found->name.empty()) return true;
+  found->name = name.name;
+  ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(v->id)];
+  info.name = name.name;
+  info.range = name.range;
+  dimension_values_.insert(*v);
+  return true;
 }
 
 Shapes::InRegion::InRegion(Shapes& shapes, ir::Region& region) : shapes_(shapes) { shapes_.graph_.push_region(region); }

@@ -24,6 +24,10 @@ class Shapes {
   [[nodiscard]] ir::ExtentOrder compare(const ir::Extent& a, const ir::Extent& b) const;
   /// A new dimension, whose size is that of an input.
   ir::Extent new_dimension(const ast::Identifier& name);
+  /// A new extent, which data determine: `count`, an i64 scalar. `estimate`: of plans made before it is counted.
+  ir::Extent found_extent(ir::ValueId count, const ir::Extent& estimate, const ir::SourceRange& range);
+  /// True for an extent found by data, which gets that name. `in_program`: the name is one of the executable's options.
+  bool name_found(const ir::Extent& extent, const ast::Identifier& name, bool in_program);
 
   /// Requires a size to be nonnegative and, if computed, within the limit. `what` names it in messages.
   void require_size(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
@@ -61,7 +65,11 @@ class Shapes {
   GraphBuilder& graph_;
   const Guards& guards_;
   Values& values_;
+  /// True for a value that is an extent, and so not negative.
+  [[nodiscard]] bool is_size(ir::ValueId v) const { return dimension_values_.contains(v) || found_.contains(v); }
+
   std::set<ir::ValueId> dimension_values_;
+  std::set<ir::ValueId> found_;  ///< extents found by data, with and without names
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;  ///< region depth, both sides
 };
 

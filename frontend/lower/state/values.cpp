@@ -1,7 +1,9 @@
 #include "frontend/lower/state/values.h"
 
 #include <algorithm>
+#include <concepts>
 #include <limits>
+#include <utility>
 
 #include "frontend/sema/types.h"
 #include "ir/graph/check.h"
@@ -71,6 +73,7 @@ Tensor Values::tensor_of(ValueId v, const SourceRange& range) {
 ValueId Values::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type,
                             Storage storage) {
   require_not_padded(t);
+  if (type == nullptr) require_fits(t, Scalar::kI64, range);
   const bool given = type != nullptr && storage == Storage::kOfType;
   const auto whole = whole_value(t);
   // A slice from 0 on is also read in order, but not whole.
@@ -174,13 +177,52 @@ Tensor Values::operand(const Tensor& t) {
   return hoist(std::move(spec), t.shape);
 }
 
+namespace {
+
+/// The message if the literal `value` of type `own`, i64 or u64, is no value of `to`; empty if it is one.
+std::string misfit(Scalar own, std::int64_t value, Scalar to) {
+  const bool large = own == Scalar::kU64 && value < 0;
+  const std::string number = large ? std::to_string(static_cast<std::uint64_t>(value)) : std::to_string(value);
+  const std::string begin = "the integer " + number + " does not fit " + std::string(ir::name_of(to));
+  return rt::visit_element_type(to, [&](auto tag) -> std::string {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::integral<T> || std::same_as<T, bool>) {
+      return large ? begin + "; from 2^63 on, integers are literals of u64 alone" : "";
+    } else {
+      using Limits = std::numeric_limits<T>;
+      if (large ? to == Scalar::kU64 : std::in_range<T>(value)) return "";
+      const bool below = !large && value < 0;
+      if (below && ir::is_unsigned(to)) return begin + ", which begins at 0";
+      return begin + ", which ends at " + std::to_string(below ? Limits::min() : Limits::max());
+    }
+  });
+}
+
+}  // namespace
+
 void Values::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
-  const auto value = t.weak == Weak::kInteger ? integer_constant(t.body) : std::nullopt;
-  using Limits = std::numeric_limits<std::int32_t>;
-  if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max())) return;
-  reports_.fail(DiagnosticId::kIntegerOverflow, range,
-                "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
-                    std::to_string(*value < 0 ? Limits::min() : Limits::max()));
+  if (t.weak != Weak::kInteger) return;
+  const auto check = [&](const auto& self, const Expr& e) -> void {
+    if (const auto* s = std::get_if<ir::Select>(&e->op)) {
+      self(self, s->when_true);
+      return self(self, s->when_false);
+    }
+    const auto value = integer_constant(e);
+    const std::string message = value ? misfit(e->type, *value, to) : "";
+    if (!message.empty()) reports_.fail(DiagnosticId::kIntegerOverflow, range, message);
+  };
+  check(check, t.body);
+}
+
+Common Values::common_type(const Common& a, const Tensor& b, const SourceRange& range) {
+  const bool literal = a.weak != Weak::kNo || b.weak != Weak::kNo;
+  if (!literal && !have_common_type(a.type, b.scalar())) {
+    const Scalar other = a.type == Scalar::kU64 ? b.scalar() : a.type;
+    reports_.fail(DiagnosticId::kTypeMismatch, range,
+                  "u64 and " + std::string(ir::name_of(other)) +
+                      " have no common type; cast one of them, as in i64(x) or u64(x)");
+  }
+  return frontend::common_type(a.type, a.weak, b.scalar(), b.weak);
 }
 
 Tensor Values::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
@@ -190,9 +232,12 @@ Tensor Values::converted_to(const Tensor& t, Scalar to, const std::string& what,
     const std::string from(ir::name_of(t.scalar()));
     const std::string target(ir::name_of(to));
     const bool boolean = to == Scalar::kBool;
-    reports_.fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
-                  what + " is " + target + ", but the value is " + from +
-                      (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
+    reports_.fail(
+        boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
+        what + " is " + target + ", but the value is " + from +
+            (boolean                                             ? "; compare it: x != 0"
+             : ir::is_complex(t.scalar()) && !ir::is_complex(to) ? "; its real part is real(z)"
+                                                                 : "; narrowing needs a cast: " + target + "(…)"));
   }
   Tensor result = t;
   result.body = converted(t.body, to);

@@ -11,6 +11,7 @@
 #include "frontend/sema/scope.h"
 #include "frontend/sema/storage.h"
 #include "frontend/sema/tensor.h"
+#include "frontend/sema/types.h"
 
 namespace tdsl::frontend {
 
@@ -125,6 +126,11 @@ class Values {
   // Types
   Tensor converted_to(const Tensor& t, ir::Scalar to, const std::string& what, const ir::SourceRange& range);
   ir::Expr scalar_of_type(const Tensor& t, ir::Scalar to, const std::string& what);
+  /// The common element type; reports u64 with a signed type, which have none.
+  Common common_type(const Common& a, const Tensor& b, const ir::SourceRange& range);
+  Common common_type(const Tensor& a, const Tensor& b, const ir::SourceRange& range) {
+    return common_type(Common{a.scalar(), a.weak}, b, range);
+  }
   /// Reports an integer literal out of range for the type.
   void require_fits(const Tensor& t, ir::Scalar to, const ir::SourceRange& range);
   void require_not_padded(const Tensor& t);

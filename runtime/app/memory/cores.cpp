@@ -87,8 +87,11 @@ bool equal_processors(const std::vector<RankCores>& ranks) {
 }
 
 std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+  static const std::string name = [] {
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    return std::string(::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "");
+  }();
+  return name;
 }
 
 RankCores cores_of_this_process() {

@@ -46,7 +46,8 @@ std::errc parse_all(std::string_view text, T& value) {
 template <class T>
 ScalarValue parse_integer(std::string_view text, std::string_view what) {
   T value = 0;
-  const std::errc error = parse_all(text, value);
+  const bool negative = std::is_unsigned_v<T> && text.starts_with('-');
+  const std::errc error = negative ? std::errc::result_out_of_range : parse_all(text, value);
   const std::string name(element_name(element_type_of<T>));
   if (error == std::errc::result_out_of_range) {
     throw RunError(std::string(what) + ": " + std::string(text) + " does not fit into " + name + " (" +
@@ -71,6 +72,35 @@ ScalarValue parse_float(std::string_view text, std::string_view what) {
     fail_value(what, text, "a number (" + std::string(element_name(element_type_of<T>)) + "), for example 1e-3");
   }
   return value;
+}
+
+/// `1.5-2i`, `2i`, `3`, also with `j`.
+template <class T>
+ScalarValue parse_complex(std::string_view text, std::string_view what) {
+  const auto part = [&](std::string_view number, T& value) {
+    if (number.starts_with('+')) number.remove_prefix(1);
+    if (parse_all(number, value) != std::errc())
+      fail_value(
+          what, text,
+          "a complex number (" + std::string(element_name(element_type_of<Complex<T>>)) + "), for example 1.5-2i");
+  };
+  Complex<T> z(0);
+  if (!text.ends_with('i') && !text.ends_with('j')) {
+    part(text, z.re);
+    return z;
+  }
+  const std::string_view parts = text.substr(0, text.size() - 1);
+  // The imaginary part begins at the last sign that does not belong to an exponent.
+  std::size_t split = parts.find_last_of("+-");
+  while (split != std::string_view::npos && split > 0 && (parts[split - 1] == 'e' || parts[split - 1] == 'E'))
+    split = parts.find_last_of("+-", split - 1);
+  if (split != std::string_view::npos && split > 0) {
+    part(parts.substr(0, split), z.re);
+    part(parts.substr(split), z.im);
+  } else {
+    part(parts, z.im);
+  }
+  return z;
 }
 
 /// Factor of a size suffix; 0 if unknown.
@@ -105,6 +135,8 @@ std::string hundredths(std::int64_t bytes, std::string_view suffix) {
 }  // namespace
 
 ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what) {
+  if (type == ElementType::kC64) return parse_complex<float>(text, what);
+  if (type == ElementType::kC128) return parse_complex<double>(text, what);
   return visit_real_type(type, what, [&](auto tag) -> ScalarValue {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, bool>) {

@@ -53,15 +53,16 @@ struct CheckpointStart {
 struct EarlierRuns {
   /// The plan of a run.
   struct Planned {
-    std::string plan, memory;                             ///< texts; empty: none, all of it
-    std::shared_ptr<const plan::PlanValue> value;         ///< the plan; null: none
-    std::shared_ptr<plan::Planner::Decisions> decisions;  ///< of the runs that follow it; null: of one run
+    std::string plan, memory;                      ///< texts; empty: none, all of it
+    std::shared_ptr<const plan::PlanValue> value;  ///< the plan; null: none
+    std::shared_ptr<record::SharedPlans> shared;   ///< by the runs that follow it; null: there is one
   };
   std::optional<plan::Machine> machine;
   std::optional<bool> alike;         ///< processors
+  std::optional<int> threads;        ///< of a rank
   std::map<int, RankMemory> limits;  ///< by threads
   std::string call;  ///< arrays and params of the present call; empty: it may be planned differently next time
-  std::map<std::string, Planned> planned;  ///< by call, threads and memory limit
+  std::map<std::string, std::shared_ptr<const Planned>> planned;  ///< by call, threads and memory limit
 };
 
 /// Prints to standard error.
@@ -71,9 +72,9 @@ void print_error(const RunError& error);
 /// order; thrown and returned errors are the same on all ranks, unless noted otherwise.
 class ProgramRun {
  public:
-  ProgramRun(World& world, const Environment& environment, const ProgramInfo& info,
+  ProgramRun(World& world, Store& store, const Environment& environment, const ProgramInfo& info,
              const std::function<void(Session&)>& program, double start_seconds)
-      : world_(world), environment_(environment), info_(info), program_(program) {
+      : world_(world), store_(store), environment_(environment), info_(info), program_(program) {
     phases_.start = start_seconds;
   }
 
@@ -95,6 +96,7 @@ class ProgramRun {
   void watch_the_end();
   void abort_all(int code);
   [[nodiscard]] RunSetup setup();  ///< throws RunError
+  [[nodiscard]] int threads();
   [[nodiscard]] RankMemory memory_limit(int threads);
   [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();         ///< throws RunError if the machine file cannot be read
@@ -103,16 +105,16 @@ class ProgramRun {
   void warn(const std::string& text);  ///< rank 0 only
 
   // Planning. Throws RunError if the requested plan is impossible or does not fit.
-  [[nodiscard]] bool plans_as_asked() const;                           ///< the same on all ranks, without communication
-  [[nodiscard]] bool is_planned_as_whole() const;                      ///< likewise
-  [[nodiscard]] plan::PlanRequest plan_request() const;                ///< rank 0 only: reads --use-plan
-  [[nodiscard]] StartRequest start_request(const RunSetup& setup);     ///< likewise
-  [[nodiscard]] FittingStart find_plan(Execution& execution);          ///< likewise; writes --save-plan
-  [[nodiscard]] std::vector<std::string> spill_folders() const;        ///< without communication
-  void open_disk(Execution& execution, const plan::PlanValue& plan);   ///< collective
-  [[nodiscard]] EarlierRuns::Planned to_follow(Execution& execution);  ///< collective
-  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);    ///< collective
-  void survey(Execution& execution);                                   ///< collective
+  [[nodiscard]] bool plans_as_asked() const;                          ///< the same on all ranks, without communication
+  [[nodiscard]] bool is_planned_as_whole() const;                     ///< likewise
+  [[nodiscard]] plan::PlanRequest plan_request() const;               ///< rank 0 only: reads --use-plan
+  [[nodiscard]] StartRequest start_request(const RunSetup& setup);    ///< likewise
+  [[nodiscard]] FittingStart find_plan(Execution& execution);         ///< likewise; writes --save-plan
+  [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without communication
+  void open_disk(Execution& execution, const plan::PlanValue& plan);  ///< collective
+  [[nodiscard]] std::shared_ptr<const EarlierRuns::Planned> to_follow(Execution& execution);  ///< collective
+  [[nodiscard]] EarlierRuns::Planned planned(Execution& execution);                           ///< collective
+  void survey(Execution& execution);                                                          ///< collective
 
   // Checkpoints. Collective.
   [[nodiscard]] std::optional<CheckpointStart> find_checkpoint(
@@ -137,6 +139,7 @@ class ProgramRun {
   void write_file(const std::string& path, const std::string& text);
 
   World& world_;
+  Store& store_;
   const Environment& environment_;
   const ProgramInfo& info_;
   const std::function<void(Session&)>& program_;
@@ -150,7 +153,6 @@ class ProgramRun {
   std::vector<std::string> start_up_;   ///< rank 0's start-up messages for --stats, printed or not
   std::vector<std::string> warnings_;
   Progress progress_;
-  Store store_;
   std::optional<TraceFile> trace_;
   std::optional<SpillFile> disk_;      ///< outlives the engine
   std::optional<EnoughMemory> least_;  ///< rank 0 only, for a dry run

@@ -64,18 +64,25 @@ void ProgramRun::check_launch() {
     throw RunError(error + " [launch]", ExitCode::kUsage);
 }
 
+/// The plan depends on the number, so all ranks use rank 0's.
+int ProgramRun::threads() {
+  if (earlier_ != nullptr && earlier_->threads) return *earlier_->threads;
+  std::string text = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
+  world_.access()->broadcast(text, 0);
+  const int threads = std::stoi(text);
+  if (threads > kMostThreads)
+    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + text +
+                       " [bad-option]",
+                   ExitCode::kUsage);
+  if (earlier_ != nullptr) earlier_->threads = threads;
+  return threads;
+}
+
 RunSetup ProgramRun::setup() {
-  // The plan depends on the thread count, so all ranks use rank 0's.
-  std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
-  world_.access()->broadcast(threads, 0);
   plan::PlanInputs plan;
   plan.ranks = world_.size();
   plan.ranks_per_node = world_.topology().ranks_per_node();
-  plan.threads = std::stoi(threads);
-  if (plan.threads > kMostThreads)
-    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads +
-                       " [bad-option]",
-                   ExitCode::kUsage);
+  plan.threads = threads();
   plan.tile = options_.tile;
   plan.node_grid = options_.node_grid;
   plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);

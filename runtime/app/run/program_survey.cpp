@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
@@ -122,13 +123,14 @@ EarlierRuns::Planned ProgramRun::planned(Execution& execution) {
 }
 
 /// The plan that all ranks follow. Rank 0 finds it, unless the run resumes with a saved plan or repeats an earlier one.
-EarlierRuns::Planned ProgramRun::to_follow(Execution& execution) {
+std::shared_ptr<const EarlierRuns::Planned> ProgramRun::to_follow(Execution& execution) {
+  using Planned = EarlierRuns::Planned;
   if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
-    return {*earlier, {}, value_of(*earlier), nullptr};
-  if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
-  EarlierRuns::Planned found;
+    return std::make_shared<const Planned>(Planned{*earlier, {}, value_of(*earlier), nullptr});
+  if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return std::make_shared<const Planned>();
+  std::shared_ptr<const Planned> found;
   if (earlier_ == nullptr || earlier_->call.empty() || plans_as_asked()) {
-    found = planned(execution);
+    found = std::make_shared<const Planned>(planned(execution));
   } else {
     constexpr std::size_t kMost = 64;
     if (earlier_->planned.size() >= kMost) earlier_->planned.clear();
@@ -136,12 +138,13 @@ EarlierRuns::Planned ProgramRun::to_follow(Execution& execution) {
                             '\n' + earlier_->call;
     auto known = earlier_->planned.find(key);
     if (known == earlier_->planned.end()) {
-      known = earlier_->planned.emplace(key, planned(execution)).first;
-      known->second.decisions = plan::Planner::no_decisions();
+      Planned made = planned(execution);
+      made.shared = std::make_shared<record::SharedPlans>();
+      known = earlier_->planned.emplace(key, std::make_shared<const Planned>(std::move(made))).first;
     }
     found = known->second;
   }
-  if (!found.memory.empty()) execution.sink.limit_memory(std::stoll(found.memory));
+  if (!found->memory.empty()) execution.sink.limit_memory(std::stoll(found->memory));
   return found;
 }
 
@@ -180,14 +183,14 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
 
 /// All ranks follow the same plan.
 void ProgramRun::survey(Execution& execution) {
-  const EarlierRuns::Planned found = to_follow(execution);
-  if (const auto& plan = found.value; plan != nullptr) {
+  const std::shared_ptr<const EarlierRuns::Planned> found = to_follow(execution);
+  if (const auto& plan = found->value; plan != nullptr) {
     execution.control.set_forms({plan->forms});
     if (plan->memory > 0) open_disk(execution, *plan);
     if (!plan->at.empty()) execution.sink.impose(std::make_unique<plan::ImposedPlan>(plan));
   }
-  if (found.decisions != nullptr) execution.sink.share(found.decisions);
-  if (execution.checkpoints) execution.checkpoints->begin(found.plan);
+  if (found->shared != nullptr) execution.sink.share(found->shared);
+  if (execution.checkpoints) execution.checkpoints->begin(found->plan);
   phases_.plan += watch_.lap();
 }
 

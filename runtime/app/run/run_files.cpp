@@ -42,6 +42,7 @@ RunFiles::File RunFiles::look_at(const std::string& path) {
   }
   std::error_code ignored;
   fs::path whole = fs::weakly_canonical(fs::absolute(file, ignored), ignored);
+  if (whole.empty()) whole = fs::absolute(file, ignored);  // an executable that has been replaced has no name
   if (!whole.has_filename() && whole.has_relative_path()) whole = whole.parent_path();  // "folder/"
   result.path = whole.string();
   return result;

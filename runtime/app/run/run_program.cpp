@@ -78,7 +78,8 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
     if (world.rank() == 0 && !environment.silent_interrupt) announce_interrupts();
     if (world.size() > 1) watch_kills(world, environment);
     try {
-      return ProgramRun(world, environment, info, program, watch.lap())(command);
+      Store store;
+      return ProgramRun(world, store, environment, info, program, watch.lap())(command);
     } catch (const RunError&) {
       throw;
     } catch (const std::exception& error) {  // on this rank only: the others may be waiting for it

@@ -10,9 +10,13 @@
 namespace tdsl::rt {
 
 std::int64_t physical_memory() {
-  const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
-  const std::int64_t bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? pages * bytes : 0;
+  // Asked for every recorded operation.
+  static const std::int64_t memory = [] {
+    const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
+    const std::int64_t bytes = ::sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? pages * bytes : 0;
+  }();
+  return memory;
 }
 
 std::optional<std::string> no_room_text(std::string_view name, ElementType type, std::span<const std::int64_t> shape,

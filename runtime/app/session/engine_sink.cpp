@@ -27,7 +27,7 @@ namespace tdsl::rt {
 EngineSink::EngineSink(const RunSetup& setup)
     : PlanningSink(setup.plan_inputs),
       setup_(setup),
-      engine_(setup.world, setup.store, planner().lookup(), setup.engine_options) {}
+      engine_(setup.world, setup.store, lookup(), setup.engine_options) {}
 
 void EngineSink::enable_predictions(bool baseline) {
   const int rank = setup_.world.rank();
@@ -88,10 +88,10 @@ void EngineSink::planned(const plan::PlannedSegment& segment) {
   trace_planning();
   check_window();
   check_memory();
-  const plan::TensorLookup lookup = planner().lookup();
+  const plan::TensorLookup tensors = lookup();
   for (const plan::TensorId id : segment.ended) predictions_.free(id);
   for (std::size_t k = 0; k < segment.ops.size(); ++k)
-    predictions_.add(*segment.ops[k], lookup, planner().inputs(), segment.last_names[k]);
+    predictions_.add(*segment.ops[k], tensors, planner().inputs(), segment.last_names[k]);
   for (const plan::Op& source : segment.unused) kernels_.erase(source.record);
   if (dry_run()) {
     note_places(segment);
@@ -107,11 +107,11 @@ void EngineSink::planned(const plan::PlannedSegment& segment) {
 
 /// Passes this rank's predicted seconds to progress and long-loop reporting.
 void EngineSink::foresee(const plan::PlannedSegment& segment) {
-  const plan::TensorLookup lookup = planner().lookup();
+  const plan::TensorLookup tensors = lookup();
   const auto seconds = [&](const plan::PlannedOp& op) {
     if (op.op.op_class == plan::OpClass::kSave || op.op.op_class == plan::OpClass::kRestore)
       return 0.0;  // not part of the program
-    return plan::cost_of(op.op, op.plan, lookup, setup_.world.rank(), setup_.plan_inputs.machine,
+    return plan::cost_of(op.op, op.plan, tensors, setup_.world.rank(), setup_.plan_inputs.machine,
                          setup_.plan_inputs.threads)
         .seconds.hi;
   };
@@ -120,7 +120,7 @@ void EngineSink::foresee(const plan::PlannedSegment& segment) {
     if (!long_loop_ || op->op.op_class != plan::OpClass::kLoop || long_sites_.contains(op->op.site)) continue;
     plan::Coord first;  // a loop runs on one rank, not necessarily this one
     first.rank = op->plan.space.rank();
-    const plan::Cost cost = plan::cost_of(op->op, op->plan, lookup, op->plan.space.owner(first),
+    const plan::Cost cost = plan::cost_of(op->op, op->plan, tensors, op->plan.space.owner(first),
                                           setup_.plan_inputs.machine, setup_.plan_inputs.threads);
     if (cost.seconds.hi <= long_seconds_) continue;
     long_sites_.insert(op->op.site);
@@ -227,7 +227,7 @@ void EngineSink::note_places(const plan::PlannedSegment& segment) const {
       setup_.arrays->note(op.name, *element_type_named(op.outputs.front().element.name),
                           plan::distribution_of(op, planned->plan, op.outputs.front()));
     } else if (op.op_class == plan::OpClass::kStore) {
-      const plan::PlacedTensor& value = planner().lookup()(op.reads.front().tensor);
+      const plan::PlacedTensor& value = lookup()(op.reads.front().tensor);
       setup_.arrays->note(op.name, *element_type_named(value.desc.element.name), value.distribution);
     }
   }

@@ -7,6 +7,7 @@
 #include "runtime/app/report/trace_file.h"
 #include "runtime/app/session/session_impl.h"
 #include "runtime/io/text_file.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/stored.h"
 #include "runtime/sparse/elements.h"
 
@@ -16,6 +17,26 @@ namespace {
 
 constexpr std::string_view kPictureOption = "--picture";
 
+/// Of complex numbers, the absolute value.
+template <class T>
+double shown(T value) {
+  if constexpr (kIsComplex<T>) {
+    return static_cast<double>(scalar::abs(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+/// The elements of a box as they are shown, row by row.
+template <class T>
+void append_shown(const Operand& in, std::size_t d, const T* at, std::vector<double>& to) {
+  if (d == static_cast<std::size_t>(in.box.rank)) {
+    to.push_back(shown(*at));
+    return;
+  }
+  for (Index k = 0; k < in.box.dim[d].size(); ++k) append_shown(in, d + 1, at + k * in.stride[d], to);
+}
+
 template <class T>
 void draw_stored(const TaskArgs& args, Pixels& pixels) {
   const Box& box = args.inputs[0].box;
@@ -24,7 +45,7 @@ void draw_stored(const TaskArgs& args, Pixels& pixels) {
     for (int d = 1; d < box.rank; ++d) {
       if (at[plan::idx(d)] < box[d].lo || at[plan::idx(d)] >= box[d].hi) return;
     }
-    mine.add_stored(at, static_cast<double>(value));
+    mine.add_stored(at, shown(value));
   });
   pixels.add(mine);
 }
@@ -38,8 +59,18 @@ void draw_dense(const Operand& in, Pixels& pixels) {
     lo[d] = in.box.dim[d].lo;
     hi[d] = in.box.dim[d].hi;
   }
-  pixels.add_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank),
-                 reinterpret_cast<const T*>(in.data), std::span<const Index>(in.stride).first(rank));
+  if constexpr (kIsComplex<T>) {
+    std::vector<double> sizes;
+    append_shown(in, 0, reinterpret_cast<const T*>(in.data), sizes);
+    std::array<Index, plan::kMaxRank> strides{};
+    Index step = 1;
+    for (std::size_t d = rank; d-- > 0; step *= hi[d] - lo[d]) strides[d] = step;
+    return pixels.add_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank),
+                          static_cast<const double*>(sizes.data()), std::span<const Index>(strides).first(rank));
+  } else {
+    pixels.add_box(std::span<const Index>(lo).first(rank), std::span<const Index>(hi).first(rank),
+                   reinterpret_cast<const T*>(in.data), std::span<const Index>(in.stride).first(rank));
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>&
 /// Sparse tensors never store -0.
 template <class T>
 void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T> || kIsComplex<T>) {
     const auto rank = static_cast<std::size_t>(out.box.rank);
     if (d == rank) {
       *at += T{0};
@@ -64,6 +64,13 @@ void read_block(const TensorReader& reader, const TaskArgs& args) {
 }  // namespace
 
 Index Session::dimension(std::string_view name) const { return impl_->setup.inputs.dimension(name); }
+
+Index Session::found(int line, std::string_view name, Index count) {
+  const auto given = options().dimensions.find(std::string(name));
+  if (given != options().dimensions.end() && given->second != count && !impl_->surveys())
+    impl_->stop(line, with_id(found_text(name, count, given->second), "wrong-shape"));
+  return count;
+}
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;

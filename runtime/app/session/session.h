@@ -159,6 +159,8 @@ class Session {
 
   /// Extent bound by input files or --set.
   [[nodiscard]] Index dimension(std::string_view name) const;
+  /// `count`, the extent of a dimension that data determine; the run stops if `--set` asserts another one.
+  Index found(int line, std::string_view name, Index count);
   template <Element T>
   [[nodiscard]] T param(std::string_view name, T default_value) const;
   template <Element T>

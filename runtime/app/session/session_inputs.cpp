@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
-#include <sstream>
 #include <utility>
 
 #include "runtime/app/session/entry_memory.h"
@@ -85,31 +84,36 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   }
 }
 
-/// Rank 0's results, as text for the others: identities and shapes in declaration order.
+/// Rank 0's results for the others: identities and shapes in declaration order.
 std::string SessionInputs::encode_files(const ProgramInfo& info) const {
-  std::ostringstream text;
+  std::vector<std::int64_t> numbers;
   for (const InputDeclaration& input : info.inputs()) {
     const File& file = files_.at(input.name);
-    text << file.identity.device << ' ' << file.identity.inode << ' ' << file.identity.bytes << ' '
-         << file.identity.modified;
-    text << ' ' << file.at_least << ' ' << file.shape.size();
-    for (const Index extent : file.shape) text << ' ' << extent;
-    text << '\n';
+    const FileIdentity& identity = file.identity;
+    numbers.insert(numbers.end(), {static_cast<std::int64_t>(identity.device),
+                                   static_cast<std::int64_t>(identity.inode), identity.bytes, identity.modified,
+                                   file.at_least ? 1 : 0, static_cast<std::int64_t>(file.shape.size())});
+    numbers.insert(numbers.end(), file.shape.begin(), file.shape.end());
   }
-  return text.str();
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(std::int64_t)};
 }
 
 void SessionInputs::decode_files(const ProgramInfo& info, const std::string& text) {
-  std::istringstream numbers(text);
+  std::vector<std::int64_t> numbers(text.size() / sizeof(std::int64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), text.data(), text.size());
+  auto number = numbers.begin();
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
-    std::size_t rank = 0;
-    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >>
-        file.at_least >> rank;
-    file.shape.resize(rank);
-    for (Index& extent : file.shape) numbers >> extent;
+    file.identity.device = static_cast<std::uint64_t>(*number++);
+    file.identity.inode = static_cast<std::uint64_t>(*number++);
+    file.identity.bytes = *number++;
+    file.identity.modified = *number++;
+    file.at_least = *number++ != 0;
+    const auto rank = static_cast<std::ptrdiff_t>(*number++);
+    file.shape.assign(number, number + rank);
+    number += rank;
   }
-  TDSL_CHECK(!numbers.fail(), "a text made by encode_files");
+  TDSL_CHECK(number == numbers.end(), "a text made by encode_files");
 }
 
 /// On a rank of rank 0's node the file must be the same one; other nodes may have their own copies, with the same size
@@ -255,6 +259,13 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
   }
 }
 
+/// The place of the dimension in its input.
+std::string SessionInputs::text_of(const Source& source, const std::map<std::string, File>& files) {
+  const InputDeclaration& input = *source.input;
+  return "dimension " + std::to_string(source.dimension) + " of " + input.name + " (`" + files.at(input.name).path +
+         "`)";
+}
+
 /// Binds the names of dimensions from files with a shape, or with entries that give a lower bound of it.
 void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound,
                                bool at_least) {
@@ -264,20 +275,21 @@ void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::stri
     for (std::size_t d = 0; d < input.binds.size(); ++d) {
       const std::string& name = input.binds[d];
       if (name.empty() || file.shape.empty()) continue;  // unknown before the file is read
-      const Index extent = file.shape[d];
-      const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " (`" + file.path + "`)";
-      const auto [entry, first] = bound.emplace(name, Source{extent, here, at_least});
+      const Source here{file.shape[d], &input, d, at_least};
+      const auto [entry, first] = bound.emplace(name, here);
       Source& source = entry->second;
-      if (first || source.extent == extent) continue;
-      if (at_least && (source.at_least || source.extent > extent)) {
-        if (source.extent < extent) source = {extent, here, true};
+      if (first || source.extent == here.extent) continue;
+      if (at_least && (source.at_least || source.extent > here.extent)) {
+        if (source.extent < here.extent) source = here;
         continue;
       }
+      const std::string extent = std::to_string(source.extent);
       throw RunError(SourceLine{info.declaration().source_file, input.line},
-                     "the inputs disagree about dimension " + name + ": " + here +
-                         (at_least ? " " + reaches_text(extent) : " has " + std::to_string(extent)) + ", but " +
-                         source.text +
-                         (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)) +
+                     "the inputs disagree about dimension " + name + ": " + text_of(here, files) +
+                         (at_least ? " " + reaches_text(here.extent) : " has " + std::to_string(here.extent)) +
+                         ", but " +
+                         (source.input == nullptr ? "--set " + name + "=" + extent + " fixes it"
+                                                  : text_of(source, files) + " has " + extent) +
                          " [wrong-shape]");
     }
   }
@@ -285,8 +297,7 @@ void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::stri
 
 void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& options) {
   Bound bound;
-  for (const auto& [name, extent] : options.dimensions)
-    bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
+  for (const auto& [name, extent] : options.dimensions) bound[name] = {extent};
   bind_files(info, files_, bound, false);
   bind_files(info, files_, bound, true);
   for (const auto& [name, source] : bound) dimensions_.insert_or_assign(name, source.extent);

@@ -81,13 +81,15 @@ class SessionInputs {
   static void settle_entries(World& world, File& file);
   static void count_rows(World& world, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
-  /// The origin of a dimension's extent, with its name for messages.
+  /// The origin of a dimension's extent.
   struct Source {
     Index extent;
-    std::string text;
+    const InputDeclaration* input = nullptr;  ///< null: --set
+    std::size_t dimension = 0;                ///< of the input
     bool at_least = false;
   };
   using Bound = std::map<std::string, Source>;
+  [[nodiscard]] static std::string text_of(const Source& source, const std::map<std::string, File>& files);
   static void bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound,
                          bool at_least);
 

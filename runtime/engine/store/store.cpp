@@ -183,9 +183,21 @@ BufferRef Store::allocate(plan::Index bytes) {
   return std::allocate_shared<Buffer>(ObjectAllocator<Buffer>(&objects_), *this, bytes);
 }
 
-Store::~Store() {
-  for (KeptMemory::Piece piece = kept_.take_largest(); piece.data != nullptr; piece = kept_.take_largest())
-    free_memory(piece.data, piece.bytes);
+Store::~Store() { shrink(0); }
+
+void Store::shrink(plan::Index most) {
+  while (kept_.bytes() > most) {
+    const KeptMemory::Piece largest = kept_.take_largest();
+    free_memory(largest.data, largest.bytes);
+  }
+}
+
+void Store::end_run(plan::Index most) {
+  const std::lock_guard lock(mutex_);
+  TDSL_CHECK(live_buffers_ == 0, "no run uses the store");
+  shrink(most);
+  peak_bytes_ = largest_buffer_bytes_ = 0;
+  peak_held_bytes_ = kept_.bytes();
 }
 
 /// Limit on live and kept bytes together.

@@ -84,6 +84,8 @@ class Store {
   Store& operator=(const Store&) = delete;
   ~Store();
 
+  /// Between runs, without live buffers: returns kept memory beyond `most` bytes to the system, and forgets the peaks.
+  void end_run(plan::Index most);
   /// From now on keeps freed buffers only while kept and live bytes together stay within `bytes`.
   void limit(plan::Index bytes) { limit_ = bytes; }
 
@@ -110,6 +112,7 @@ class Store {
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, the measure for kept buffers
   std::atomic<plan::Index> peak_held_bytes_{0};
+  void shrink(plan::Index most);
   plan::Index limit_ = 0;  ///< 0: none
   std::mutex mutex_;       ///< guards the kept memory
   KeptMemory kept_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,8 +15,8 @@
 namespace tdsl::rt {
 
 /// Memory layout of an entry: its coordinates, 4 bytes each or 8 if a dimension requires it, padding to 8 bytes, and 8
-/// bytes that begin with the value (none for bool, where every entry is true). 16 bytes for a matrix of fewer than 2^32
-/// rows and columns.
+/// bytes that begin with the value (16 for c128; none for bool, where every entry is true). 16 bytes for a matrix of
+/// reals with fewer than 2^32 rows and columns.
 struct EntryForm {
   int rank = 2;
   ElementType type = ElementType::kF64;
@@ -31,7 +32,10 @@ struct EntryForm {
   [[nodiscard]] std::size_t value_offset() const {
     return (static_cast<std::size_t>(rank) * (wide ? 8 : 4) + 7) / 8 * 8;
   }
-  [[nodiscard]] std::size_t bytes() const { return value_offset() + (type == ElementType::kBool ? 0 : 8); }
+  [[nodiscard]] std::size_t bytes() const {
+    const std::size_t value = std::max<std::size_t>(8, element_size(type));
+    return value_offset() + (type == ElementType::kBool ? 0 : value);
+  }
 
   [[nodiscard]] std::int64_t coordinate(const std::byte* entry, int d) const {
     if (wide) return load<std::int64_t>(entry + 8 * static_cast<std::size_t>(d));

@@ -23,7 +23,9 @@ enum class Written : std::uint8_t {
 };
 template <Element T>
 [[nodiscard]] bool is_written(T value, Written written) {
-  if constexpr (std::floating_point<T>)
+  if constexpr (kIsComplex<T>)
+    return value != T(0) || (written == Written::kAllButZeros && (std::signbit(value.re) || std::signbit(value.im)));
+  else if constexpr (std::floating_point<T>)
     return value != T(0) || (written == Written::kAllButZeros && std::signbit(value));
   return value != T(0);
 }

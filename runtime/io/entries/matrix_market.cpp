@@ -7,10 +7,10 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/check.h"
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
 #include "runtime/io/shown_word.h"
-#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -45,9 +45,10 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
   } else if (field == "pattern") {
     header.field = Header::Field::kPattern;
     if (!header.coordinate) lines.fail("an array has values, so its field is not `pattern`");
+  } else if (field == "complex") {
+    header.field = Header::Field::kComplex;
   } else {
-    lines.fail("the field is " + shown_word(field) +
-               (field == "complex" ? ", which is not supported" : ", not `real`, `integer` or `pattern`"));
+    lines.fail("the field is " + shown_word(field) + ", not `real`, `complex`, `integer` or `pattern`");
   }
   const std::string symmetry = take_word(fields);
   if (symmetry == "general") {
@@ -56,6 +57,8 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
     header.symmetry = Header::Symmetry::kSymmetric;
   } else if (symmetry == "skew-symmetric" && header.field != Header::Field::kPattern) {
     header.symmetry = Header::Symmetry::kSkew;
+  } else if (symmetry == "hermitian" && header.field == Header::Field::kComplex) {
+    header.symmetry = Header::Symmetry::kHermitian;
   } else {
     lines.fail("the symmetry is " + shown_word(symmetry) + ", not `general`, `symmetric` or `skew-symmetric`" +
                (symmetry == "skew-symmetric" ? " of a matrix with values" : ""));
@@ -69,7 +72,8 @@ bool is_comment(const Fields& fields) { return fields.at_end() || fields.front()
 std::int64_t array_values(const Header& header) {
   const __int128 n = header.rows;
   __int128 count = n * header.columns;
-  if (header.symmetry == Header::Symmetry::kSymmetric) count = n * (n + 1) / 2;
+  if (header.symmetry == Header::Symmetry::kSymmetric || header.symmetry == Header::Symmetry::kHermitian)
+    count = n * (n + 1) / 2;
   if (header.symmetry == Header::Symmetry::kSkew) count = n * (n - 1) / 2;
   return static_cast<std::int64_t>(std::min<__int128>(count, std::numeric_limits<std::int64_t>::max()));
 }
@@ -157,11 +161,18 @@ class PartReader {
 
   T take_value(Fields& fields) const {
     using Number = Fields::Number;
-    const std::string_view word = fields.word();
+    std::string_view word = fields.word();
     T value{};
     Number result = Number::kMalformed;
     if constexpr (std::is_same_v<T, bool>) {
       TDSL_CHECK(false, "only patterns are read as bool");
+    } else if constexpr (kIsComplex<T>) {
+      result = fields.take_number(value.re);
+      value.im = 0;
+      if (result == Number::kGood && header_.field == Header::Field::kComplex) {
+        word = fields.word();
+        result = fields.take_number(value.im);
+      }
     } else if (header_.field == Header::Field::kInteger && std::is_floating_point_v<T>) {
       std::int64_t integer = 0;
       result = fields.take_number(integer);
@@ -180,15 +191,23 @@ class PartReader {
 
   void add(std::int64_t i, std::int64_t j, T value) {
     const bool skew = header_.symmetry == Header::Symmetry::kSkew;
+    if constexpr (kIsComplex<T>) {
+      if (header_.symmetry == Header::Symmetry::kHermitian && i == j && value.im != 0)
+        lines_.fail("a Hermitian matrix has real numbers on its diagonal");
+    }
     if (skew && i == j && value != T(0)) lines_.fail("a skew-symmetric matrix has zeros on its diagonal");
     entries_.append(std::array{i, j}, value);
     if (header_.symmetry == Header::Symmetry::kGeneral || i == j) return;
-    entries_.append(std::array{j, i}, skew ? mirrored(value) : value);
+    entries_.append(std::array{j, i}, mirrored(header_, value));
   }
 
  public:
-  /// The value at (j, i) of a skew-symmetric matrix; negation maps the least integer and 0 to themselves.
-  static T mirrored(T value) {
+  /// The value at (j, i); negation maps the least integer and 0 to themselves.
+  static T mirrored(const Header& header, T value) {
+    if constexpr (kIsComplex<T>) {
+      if (header.symmetry == Header::Symmetry::kHermitian) return T(value.re, -value.im);
+    }
+    if (header.symmetry != Header::Symmetry::kSkew) return value;
     if constexpr (std::is_same_v<T, bool>) {
       return value;
     } else if constexpr (std::is_integral_v<T>) {
@@ -226,7 +245,7 @@ struct ArrayPlace {
   /// First row of column j stored in the file.
   [[nodiscard]] std::int64_t top() const {
     if (header.symmetry == Header::Symmetry::kGeneral) return 0;
-    return header.symmetry == Header::Symmetry::kSymmetric ? j : j + 1;
+    return header.symmetry == Header::Symmetry::kSkew ? j + 1 : j;
   }
   [[nodiscard]] std::int64_t height() const { return header.rows - top(); }
   void advance() {
@@ -246,8 +265,7 @@ Entries placed(const Header& header, std::int64_t first, Entries values) {
       const T value = form.value<T>(chunk.data.get() + static_cast<std::size_t>(k) * form.bytes());
       result.append(std::array{at.i, at.j}, value);
       if (header.symmetry == Header::Symmetry::kGeneral || at.i == at.j) continue;
-      result.append(std::array{at.j, at.i},
-                    header.symmetry == Header::Symmetry::kSkew ? PartReader<T>::mirrored(value) : value);
+      result.append(std::array{at.j, at.i}, PartReader<T>::mirrored(header, value));
     }
     chunk.data.reset();
   }
@@ -260,9 +278,17 @@ MatrixMarketFile::MatrixMarketFile(OpenFile opened) : EntryFile(std::move(opened
 
 void MatrixMarketFile::require_type(ElementType to, std::string_view name) const {
   const bool real = header_.field == Header::Field::kReal;
-  if (header_.field == Header::Field::kPattern || is_float(to) || (is_integer(to) && !real)) return;
+  const bool complex = header_.field == Header::Field::kComplex;
+  if (is_unsigned(to) && header_.symmetry == Header::Symmetry::kSkew)
+    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
+                   "` is skew-symmetric and so has negative elements; declare a signed type [wrong-type]");
+  const bool widens = is_complex(to) || (!complex && (is_real(to) || (is_integer(to) && !real)));
+  if (header_.field == Header::Field::kPattern || widens) return;
   throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
-                 "` holds " + (real ? "real numbers" : "integers") +
+                 "` holds " +
+                 (complex ? "complex numbers"
+                  : real  ? "real numbers"
+                          : "integers") +
                  ", which do not widen to it; convert the file or declare a wider type [wrong-type]");
 }
 
@@ -270,7 +296,7 @@ EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std:
   const Range range = range_of(header_.data_offset, file().bytes(), part, parts);
   const Extents extents{header_.rows, header_.columns};
   Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {}};
-  visit_real_type(type, path(), [&](auto tag) {
+  visit_element_type(type, [&](auto tag) {
     PartReader<typename decltype(tag)::type> reader(file(), header_, range.first, range.last, result.entries);
     result.tally.lines = header_.coordinate ? reader.coordinates() : reader.values();
   });
@@ -290,7 +316,7 @@ EntryFile::Extents MatrixMarketFile::settle(std::span<const Tally> tallies, std:
   const auto [before, total] = lines_of(tallies, part);
   check_count(total);
   if (!header_.coordinate) {
-    visit_real_type(mine.entries.form().type, path(), [&](auto tag) {
+    visit_element_type(mine.entries.form().type, [&](auto tag) {
       mine.entries = placed<typename decltype(tag)::type>(header_, before, std::move(mine.entries));
       mine.entries.set_whole(true);
     });

@@ -10,8 +10,8 @@ namespace tdsl::rt {
 ///     % comments
 ///     5 5 8
 struct MatrixMarketHeader {
-  enum class Field : std::uint8_t { kReal, kInteger, kPattern };
-  enum class Symmetry : std::uint8_t { kGeneral, kSymmetric, kSkew };
+  enum class Field : std::uint8_t { kReal, kInteger, kPattern, kComplex };
+  enum class Symmetry : std::uint8_t { kGeneral, kSymmetric, kSkew, kHermitian };
 
   bool coordinate = true;  ///< otherwise an array: values column by column; a symmetric matrix starts at the diagonal,
                            ///< a skew-symmetric one below it
@@ -24,9 +24,9 @@ struct MatrixMarketHeader {
   std::int64_t data_offset = 0;  ///< byte offset of the line after it
 };
 
-/// A Matrix Market file (`.mtx`). Symmetric and skew-symmetric matrices are expanded entry by entry: (i, j), then (j,
-/// i). `pattern` values are 1. Real numbers are read as f32 or f64, integers as any numeric type: decimal text has no
-/// width and is rounded once.
+/// A Matrix Market file (`.mtx`). Symmetric, skew-symmetric and Hermitian matrices are expanded entry by entry: (i, j),
+/// then (j, i). `pattern` values are 1. Real numbers are read as floats or complex numbers, integers as any numeric
+/// type: decimal text has no width and is rounded once.
 class MatrixMarketFile : public EntryFile {
  public:
   explicit MatrixMarketFile(OpenFile file);

@@ -29,6 +29,11 @@ void append_lines(std::string& text, const Entries& entries, bool pattern) {
       text += ' ';
       if constexpr (std::same_as<T, bool>) {
         text += '1';
+      } else if constexpr (kIsComplex<T>) {
+        const T value = form.value<T>(entry);
+        append_number(text, value.re);
+        text += ' ';
+        append_number(text, value.im);
       } else {
         append_number(text, form.value<T>(entry));
       }
@@ -79,6 +84,9 @@ class DenseRows {
 EntryWriter::Numbers TextEntryWriter::take(const Entries& entries, Rows) {
   count_ = entries.count();
   const bool pattern = matrix_market_ && type() == ElementType::kBool;
+  if (matrix_market_ && type() == ElementType::kC64) append_lines<Complex<float>>(text_, entries, false);
+  if (matrix_market_ && type() == ElementType::kC128) append_lines<Complex<double>>(text_, entries, false);
+  if (matrix_market_ && is_complex(type())) return {count_, static_cast<std::int64_t>(text_.size())};
   visit_real_type(type(), file().path(),
                   [&](auto tag) { append_lines<typename decltype(tag)::type>(text_, entries, pattern); });
   return {count_, static_cast<std::int64_t>(text_.size())};
@@ -91,7 +99,10 @@ std::string TextEntryWriter::header(std::int64_t entries) const {
     return text + "\n";
   }
   std::string text = "%%MatrixMarket matrix coordinate ";
-  text += type() == ElementType::kBool ? "pattern" : is_integer(type()) ? "integer" : "real";
+  text += type() == ElementType::kBool ? "pattern"
+          : is_integer(type())         ? "integer"
+          : is_complex(type())         ? "complex"
+                                       : "real";
   return text + " general\n" + std::to_string(shape()[0]) + " " + std::to_string(shape()[1]) + " " +
          std::to_string(entries) + "\n";
 }

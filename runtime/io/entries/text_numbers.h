@@ -50,6 +50,9 @@ class Fields {
   [[nodiscard]] Number take_number(T& value) {
     const char* first = at_;
     if (end_ - first > 1 && *first == '+' && first[1] != '-') ++first;
+    if constexpr (std::is_unsigned_v<T>) {
+      if (first != end_ && *first == '-') return take_negative(first, value);
+    }
     const auto [last, error] = std::from_chars(first, end_, value);
     if (error == std::errc::result_out_of_range) {
       if (!ends_at(last)) return Number::kMalformed;
@@ -70,6 +73,17 @@ class Fields {
   }
 
  private:
+  /// A number with a sign, of which an unsigned type has 0 alone.
+  template <class T>
+  [[nodiscard]] Number take_negative(const char* first, T& value) {
+    std::int64_t number = 0;
+    const auto [last, error] = std::from_chars(first, end_, number);
+    if (error == std::errc::invalid_argument || !ends_at(last)) return Number::kMalformed;
+    if (number != 0 || error != std::errc()) return Number::kTooLarge;
+    value = 0;
+    advance(last);
+    return Number::kGood;
+  }
   [[nodiscard]] bool ends_at(const char* p) const { return p == end_ || is_blank(*p); }
   void advance(const char* p) {
     at_ = p;

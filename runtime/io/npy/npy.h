@@ -18,7 +18,7 @@ namespace tdsl::rt {
 
 /// Element layout of a `.npy` file.
 struct NpyHeader {
-  char kind = 'f';       ///< 'b' bool, 'i' signed, 'u' unsigned, 'f' floating
+  char kind = 'f';       ///< 'b' bool, 'i' signed, 'u' unsigned, 'f' floating, 'c' complex
   int bytes = 8;         ///< element size
   bool swapped = false;  ///< byte order differs from this machine's
   bool fortran = false;  ///< column-major

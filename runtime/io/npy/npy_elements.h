@@ -17,7 +17,9 @@ template <class T>
 [[nodiscard]] T load_npy(const std::byte* from, bool swapped) {
   std::array<std::byte, sizeof(T)> bytes;
   std::memcpy(bytes.data(), from, sizeof(T));
-  if (swapped) { std::reverse(bytes.begin(), bytes.end()); }
+  // The parts of a complex number are swapped one by one.
+  const auto size = static_cast<std::ptrdiff_t>(sizeof(PartOf<T>));
+  for (auto part = bytes.begin(); swapped && part != bytes.end(); part += size) std::reverse(part, part + size);
   if constexpr (std::is_same_v<T, bool>) {
     return bytes[0] != std::byte{0};
   } else {
@@ -27,24 +29,26 @@ template <class T>
   }
 }
 
-/// The element types of `.npy` data: X(kind, C++ type, smallest element type that holds all values).
-#define TDSL_NPY_TYPES(X)     \
-  X('b', bool, kBool)         \
-  X('i', std::int8_t, kI32)   \
-  X('i', std::int16_t, kI32)  \
-  X('i', std::int32_t, kI32)  \
-  X('i', std::int64_t, kI64)  \
-  X('u', std::uint8_t, kI32)  \
-  X('u', std::uint16_t, kI32) \
-  X('u', std::uint32_t, kI64) \
-  X('u', std::uint64_t, kF64) \
-  X('f', float, kF32)         \
-  X('f', double, kF64)
+/// The element types of `.npy` data: X(kind, C++ type, element type).
+#define TDSL_NPY_TYPES(X)      \
+  X('b', bool, kBool)          \
+  X('i', std::int8_t, kI8)     \
+  X('i', std::int16_t, kI16)   \
+  X('i', std::int32_t, kI32)   \
+  X('i', std::int64_t, kI64)   \
+  X('u', std::uint8_t, kU8)    \
+  X('u', std::uint16_t, kU16)  \
+  X('u', std::uint32_t, kU32)  \
+  X('u', std::uint64_t, kU64)  \
+  X('f', float, kF32)          \
+  X('f', double, kF64)         \
+  X('c', Complex<float>, kC64) \
+  X('c', Complex<double>, kC128)
 
 struct NpyType {
   char kind;
   int bytes;
-  ElementType type;  ///< smallest one that holds all values
+  ElementType type;
 };
 inline constexpr NpyType kNpyTypes[] = {
 #define TDSL_NPY_ROW(kind, T, type) {kind, sizeof(T), ElementType::type},
@@ -65,7 +69,12 @@ void visit_npy_type(const NpyHeader& header, F&& f) {
 /// A stored value in the type read, to which it widens.
 template <class To, class From>
 [[nodiscard]] To widened(From value) {
-  return static_cast<To>(value);
+  if constexpr (kIsComplex<From> && !kIsComplex<To>) {
+    TDSL_CHECK(false, "no complex number widens to a real one");
+    return To{};
+  } else {
+    return static_cast<To>(value);
+  }
 }
 
 }  // namespace tdsl::rt

@@ -124,8 +124,7 @@ class DictionaryParser {
     if (type == std::end(kNpyTypes) || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
       std::string floats;
       for (const ElementInfo& info : kElementTypes) {
-        if (is_float(info.type))
-          floats += (&info == std::end(kElementTypes) - 1 ? " and " : ", ") + std::string(info.name);
+        if (is_float(info.type)) floats += (info.type == ElementType::kC128 ? " and " : ", ") + std::string(info.name);
       }
       throw RunError("`" + path_ + "` has the element type `" + descr +
                      "`; supported are bool, integers of 1 to 8 bytes" + floats + " [wrong-type]");

@@ -155,13 +155,16 @@ ElementType type_of(const NpyHeader& elements) {
 }
 
 bool NpyHeader::widens_to(ElementType to) const {
-  const int size = static_cast<int>(element_size(to));
+  const int size = static_cast<int>(element_size(part_type(to)));
   if (kind == 'b') return true;
   if (to == ElementType::kBool) return false;
+  if (kind == 'c') return is_complex(to) && bytes <= 2 * size;
   if (kind != 'i' && kind != 'u') return is_float(to) && bytes <= size;
   // An unsigned integer needs one bit more than a signed one of the same size.
   const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
-  return is_float(to) ? bits <= 24 || size >= 8 : bits < 8 * size;
+  if (is_float(to)) return bits <= 24 || size >= 8;
+  if (is_unsigned(to)) return kind == 'u' && bytes <= size;
+  return bits < 8 * size;
 }
 
 void require_widening(const NpyHeader& elements, ElementType to, std::string_view name, const std::string& path) {

@@ -59,12 +59,9 @@ std::string string_of(const JsonValue& object, const char* name, const std::stri
   return member != nullptr && member->string() != nullptr ? *member->string() : otherwise;
 }
 
-std::string fill_of(const JsonValue& object, const std::string& path) {
-  const JsonValue* const fill = object.member("fill_value");
-  if (fill == nullptr || fill->is_null()) return "0";
-  if (fill->boolean() != nullptr) return *fill->boolean() ? "1" : "0";
-  const std::string text = fill->number() != nullptr   ? fill->number()->text
-                           : fill->string() != nullptr ? *fill->string()
+std::string number_of(const JsonValue& value, const std::string& path) {
+  const std::string text = value.number() != nullptr   ? value.number()->text
+                           : value.string() != nullptr ? *value.string()
                                                        : "";
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
@@ -72,9 +69,21 @@ std::string fill_of(const JsonValue& object, const std::string& path) {
   return text;
 }
 
+/// A number as text; both parts of a complex number, which is a list, with a blank between them.
+std::string fill_of(const JsonValue& object, const std::string& path) {
+  const JsonValue* const fill = object.member("fill_value");
+  if (fill == nullptr || fill->is_null()) return "0";
+  if (fill->boolean() != nullptr) return *fill->boolean() ? "1" : "0";
+  const JsonValue::Items* const parts = fill->items();
+  if (parts != nullptr && parts->size() == 2)
+    return number_of(parts->front(), path) + " " + number_of(parts->back(), path);
+  return number_of(*fill, path);
+}
+
 /// True if a number is valid for the element type: any for floats, those in range for integers.
 template <class T>
 bool is_value_of(const std::string& text) {
+  if (!kIsComplex<T> && text.find(' ') != std::string::npos) return false;
   if constexpr (!std::is_integral_v<T>) {
     return true;
   } else {
@@ -94,7 +103,12 @@ To filled(const ZarrLayout& layout) {
     using From = typename decltype(tag)::type;
     const char* const text = layout.fill.c_str();
     const bool whole = layout.fill.find_first_not_of("-0123456789") == std::string::npos;
-    if constexpr (std::is_same_v<From, std::uint64_t>) {
+    if constexpr (kIsComplex<From>) {
+      char* rest = nullptr;
+      From number(std::strtod(text, &rest));
+      number.im = static_cast<PartOf<From>>(std::strtod(rest, nullptr));
+      value = widened<To>(number);
+    } else if constexpr (std::is_same_v<From, std::uint64_t>) {
       value = widened<To>(whole ? std::strtoull(text, nullptr, 10) : static_cast<From>(std::strtod(text, nullptr)));
     } else if constexpr (!std::is_integral_v<From>) {
       value = widened<To>(static_cast<From>(std::strtod(text, nullptr)));
@@ -168,7 +182,10 @@ ZarrLayout parse_zarray(std::string_view text, const std::string& path) {
 
 std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile) {
   const auto list = [](ExtentSpan extents) { return "[" + tuple_text(extents, ", ") + "]"; };
-  const char* const zero = type == ElementType::kBool ? "false" : is_float(type) ? "0.0" : "0";
+  const char* const zero = type == ElementType::kBool ? "false"
+                           : is_complex(type)         ? "[0.0, 0.0]"
+                           : is_float(type)           ? "0.0"
+                                                      : "0";
   return "{\n    \"chunks\": " + list(tile) + ",\n    \"compressor\": null,\n    \"dtype\": \"" + npy_descriptor(type) +
          "\",\n    \"fill_value\": " + zero +
          ",\n    \"filters\": null,\n    \"order\": \"C\",\n    \"shape\": " + list(shape) +

@@ -7,7 +7,7 @@
 
 /// The runtime's BLAS calls, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
 /// their headers out of other files. Matrices may have any row and column strides, in elements. beta is 0 (C is not
-/// read) or 1. T is float or double.
+/// read) or 1. T is float, double Complex of these.
 namespace tdsl::rt::blas {
 
 using plan::Index;

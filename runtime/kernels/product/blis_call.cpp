@@ -118,6 +118,18 @@ TiledMatrix<T> tiled(Matrix<T> m) {
   return {m.data, Axis(m.row_stride), Axis(m.column_stride)};
 }
 
+/// One call of BLIS; `context`: null for complex numbers.
+template <class T>
+void gemm_call(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
+               cntx_t* context) {
+  rntm_t rntm = one_thread();
+  T one = 1;
+  T beta = accumulate ? 1 : 0;
+  BlisType<T>::gemm(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride,
+                    a.column_stride, writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride,
+                    c.column_stride, context, &rntm);
+}
+
 }  // namespace
 
 void prepare() {
@@ -128,25 +140,35 @@ void prepare() {
 template <class T>
 void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
           const Finish& finish) {
-  if (takes_packed_product<T>(m, n, k))
-    return packed_product<T>(m, n, k, tiled(a), tiled(b), accumulate, tiled(c), finish);
-  rntm_t rntm = one_thread();
-  T one = 1;
-  T beta = accumulate ? 1 : 0;
-  BlisType<T>::gemm(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride,
-                    a.column_stride, writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride,
-                    c.column_stride, kernels_for(m, n), &rntm);
-  if (finish) finish(0, m, 0, n);
+  if constexpr (kIsComplex<T>) {
+    const Index rows = rows_at_once(std::max(n, k));
+    for (Index i = 0; i < m; i += rows) {
+      const Index count = std::min(rows, m - i);
+      gemm_call<T>(count, n, k, {a.data + i * a.row_stride, a.row_stride, a.column_stride}, b, accumulate,
+                   {c.data + i * c.row_stride, c.row_stride, c.column_stride}, nullptr);
+      if (finish) finish(i, count, 0, n);
+      progress::pause();
+    }
+  } else {
+    if (takes_packed_product<T>(m, n, k))
+      return packed_product<T>(m, n, k, tiled(a), tiled(b), accumulate, tiled(c), finish);
+    gemm_call<T>(m, n, k, a, b, accumulate, c, kernels_for(m, n));
+    if (finish) finish(0, m, 0, n);
+  }
 }
 
 template <class T>
 bool gemm_of_tiles(Index m, Index n, Index k, const TiledMatrix<const T>& a, const TiledMatrix<const T>& b,
                    bool accumulate, const TiledMatrix<T>& c) {
-  // Below this, packing takes longer than calls of BLIS for small matrices.
-  constexpr Index kLeast = 128;
-  if (!takes_packed_product<T>(m, n, k, kLeast)) return false;
-  packed_product<T>(m, n, k, a, b, accumulate, c, nullptr);
-  return true;
+  if constexpr (kIsComplex<T>) {
+    return false;
+  } else {
+    // Below this, packing takes longer than calls of BLIS for small matrices.
+    constexpr Index kLeast = 128;
+    if (!takes_packed_product<T>(m, n, k, kLeast)) return false;
+    packed_product<T>(m, n, k, a, b, accumulate, c, nullptr);
+    return true;
+  }
 }
 
 template <class T>
@@ -170,7 +192,8 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t
   BlisType<T>::trsm(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
                     from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
                     triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
-                    t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
+                    t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride,
+                    kIsComplex<T> ? nullptr : large_products(), &rntm);
 }
 
 template void gemm(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
@@ -184,6 +207,16 @@ template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const doubl
                    const Finish&);
 template void gemv(Index, Index, Matrix<const double>, const double*, Index, bool, double*, Index);
 template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<double>);
+
+#define TDSL_COMPLEX(T)                                                                                            \
+  template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);       \
+  template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool, \
+                              const TiledMatrix<T>&);                                                              \
+  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                             \
+  template void trsm(Triangle, bool, Index, Index, Matrix<const T>, Matrix<T>);
+TDSL_COMPLEX(Complex<float>)
+TDSL_COMPLEX(Complex<double>)
+#undef TDSL_COMPLEX
 
 }  // namespace tdsl::rt::blas
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/complex.h"
 #include "runtime/kernels/product/blas_call.h"
 
 // Declared here because the headers of the libraries differ while their functions do not.
@@ -27,6 +28,18 @@ void cblas_dtrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, in
                  double*, int);
 void cblas_strsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, float, const float*, int,
                  float*, int);
+void cblas_zgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, const void*, const void*, int, const void*,
+                 int, const void*, void*, int);
+void cblas_cgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, const void*, const void*, int, const void*,
+                 int, const void*, void*, int);
+void cblas_zgemv(CblasOrder, CblasTranspose, int, int, const void*, const void*, int, const void*, int, const void*,
+                 void*, int);
+void cblas_cgemv(CblasOrder, CblasTranspose, int, int, const void*, const void*, int, const void*, int, const void*,
+                 void*, int);
+void cblas_ztrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, const void*, const void*, int,
+                 void*, int);
+void cblas_ctrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, const void*, const void*, int,
+                 void*, int);
 // The runtime manages threads; which of these functions exists depends on the library.
 [[gnu::weak]] void openblas_set_num_threads(int);
 [[gnu::weak]] void MKL_Set_Num_Threads(int);
@@ -87,6 +100,27 @@ struct Cblas<float> {
   static constexpr auto gemv = cblas_sgemv;
   static constexpr auto trsm = cblas_strsm;
 };
+
+/// Complex numbers are passed by address.
+template <class T, auto Gemm, auto Gemv, auto Trsm>
+struct CblasComplex {
+  static void gemm(CblasOrder order, CblasTranspose ta, CblasTranspose tb, int m, int n, int k, T alpha, const T* a,
+                   int lda, const T* b, int ldb, T beta, T* c, int ldc) {
+    Gemm(order, ta, tb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
+  }
+  static void gemv(CblasOrder order, CblasTranspose ta, int m, int n, T alpha, const T* a, int lda, const T* x,
+                   int inc_x, T beta, T* y, int inc_y) {
+    Gemv(order, ta, m, n, &alpha, a, lda, x, inc_x, &beta, y, inc_y);
+  }
+  static void trsm(CblasOrder order, CblasSide side, CblasUplo uplo, CblasTranspose ta, CblasDiag diag, int m, int n,
+                   T alpha, const T* a, int lda, T* b, int ldb) {
+    Trsm(order, side, uplo, ta, diag, m, n, &alpha, a, lda, b, ldb);
+  }
+};
+template <>
+struct Cblas<Complex<double>> : CblasComplex<Complex<double>, cblas_zgemm, cblas_zgemv, cblas_ztrsm> {};
+template <>
+struct Cblas<Complex<float>> : CblasComplex<Complex<float>, cblas_cgemm, cblas_cgemv, cblas_ctrsm> {};
 
 template <class T>
 void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
@@ -181,6 +215,16 @@ template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const doubl
                    const Finish&);
 template void gemv(Index, Index, Matrix<const double>, const double*, Index, bool, double*, Index);
 template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<double>);
+
+#define TDSL_COMPLEX(T)                                                                                            \
+  template void gemm(Index, Index, Index, Matrix<const T>, Matrix<const T>, bool, Matrix<T>, const Finish&);       \
+  template bool gemm_of_tiles(Index, Index, Index, const TiledMatrix<const T>&, const TiledMatrix<const T>&, bool, \
+                              const TiledMatrix<T>&);                                                              \
+  template void gemv(Index, Index, Matrix<const T>, const T*, Index, bool, T*, Index);                             \
+  template void trsm(Triangle, bool, Index, Index, Matrix<const T>, Matrix<T>);
+TDSL_COMPLEX(Complex<float>)
+TDSL_COMPLEX(Complex<double>)
+#undef TDSL_COMPLEX
 
 }  // namespace tdsl::rt::blas
 

@@ -9,6 +9,7 @@
 
 #include "runtime/check.h"
 #include "runtime/kernels/label_strides.h"
+#include "runtime/kernels/lanes.h"
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/kernels/product/sum_of_products.h"
 #include "runtime/kernels/progress.h"
@@ -80,12 +81,40 @@ Nest arrange(std::vector<ContractionLoop> loops) {
   return nest;
 }
 
+/// Inner products of `count` rows, `step` apart, with a vector of k elements.
+template <class T>
+void dots(T* sums, const T* a, Index step, const T* x, Index k, Index count) {
+  if constexpr (kIsComplex<T>) {
+    for (Index i = 0; i < count; ++i) {
+      const T* const row = a + i * step;
+      sums[i] = lanes::sum<T>({0, k}, [&](Index l) { return row[l] * x[l]; });
+    }
+  } else {
+    rows::detail::dot(sums, a, step, x, k, count);
+  }
+}
+
+/// Adds `count` columns, `step` apart, of `rows` elements, each times an element of x.
+template <class T>
+void add_columns(T* target, const T* a, Index step, const T* x, Index rows, Index count) {
+  if constexpr (kIsComplex<T>) {
+    for (Index l = 0; l < count; ++l) {
+      const T* const column = a + l * step;
+      const T factor = x[l];
+#pragma omp simd
+      for (Index i = 0; i < rows; ++i) target[i] += factor * column[i];
+    }
+  } else {
+    rows::detail::add_scaled(target, a, step, x, rows, count);
+  }
+}
+
 template <class T>
 T dot_product(const T* x, Index x_step, const T* y, Index y_step, Index count) {
   constexpr Index kFew = 16;
   T sum = 0;
   if (x_step == 1 && y_step == 1 && count > kFew) {
-    rows::detail::dot(&sum, x, 0, y, count, 1);
+    dots(&sum, x, 0, y, count, 1);
   } else {
     for (Index l = 0; l < count; ++l) sum += x[l * x_step] * y[l * y_step];
   }
@@ -136,7 +165,7 @@ void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index
   std::array<T, kMostRows> sums;
   for (Index first = 0; first < rows; first += at_once) {
     const Index count = std::min(at_once, rows - first);
-    rows::detail::dot(in_place ? y + first : sums.data(), a + first * step, step, vector.data(), k, count);
+    dots(in_place ? y + first : sums.data(), a + first * step, step, vector.data(), k, count);
     for (Index i = 0; i < count && !in_place; ++i) {
       T& target = y[(first + i) * y_step];
       target = accumulate ? target + sums[static_cast<std::size_t>(i)] : sums[static_cast<std::size_t>(i)];
@@ -159,7 +188,7 @@ void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Ind
       target[i] = accumulate ? y[(first + i) * y_step] : T{0};
     const Index at_once = std::max<Index>(8, kElementsAtOnce / count);
     for (Index l = 0; l < k; l += at_once) {
-      rows::detail::add_scaled(target, a + first + l * step, step, vector.data() + l, count, std::min(at_once, k - l));
+      add_columns(target, a + first + l * step, step, vector.data() + l, count, std::min(at_once, k - l));
       progress::pause();
     }
     for (Index i = 0; i < count && y_step != 1; ++i) y[(first + i) * y_step] = target[i];
@@ -361,11 +390,17 @@ void contract_and_finish(const plan::Op& op, const Epilogue& epilogue, const Tas
 }  // namespace
 
 Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type, const Epilogue& epilogue) {
-  TDSL_CHECK(op->own_reads().size() == 2 && is_real(type), "a contraction multiplies two float tensors");
+  TDSL_CHECK(op->own_reads().size() == 2 && is_float(type), "a contraction multiplies two float tensors");
   TDSL_CHECK(op->epilogue == static_cast<bool>(epilogue), "a contraction has the epilogue that it was recorded with");
-  if (type == ElementType::kF32)
-    return [op, epilogue](const TaskArgs& args) { contract_and_finish<float>(*op, epilogue, args); };
-  return [op, epilogue](const TaskArgs& args) { contract_and_finish<double>(*op, epilogue, args); };
+  const auto of = [&]<class T>(std::type_identity<T>) -> Kernel {
+    return [op, epilogue](const TaskArgs& args) { contract_and_finish<T>(*op, epilogue, args); };
+  };
+  switch (type) {
+    case ElementType::kF32: return of(std::type_identity<float>{});
+    case ElementType::kC64: return of(std::type_identity<Complex<float>>{});
+    case ElementType::kC128: return of(std::type_identity<Complex<double>>{});
+    default: return of(std::type_identity<double>{});
+  }
 }
 
 }  // namespace tdsl::rt

@@ -11,6 +11,7 @@
 #include "runtime/check.h"
 #include "runtime/kernels/blocked/blocked_reduction.h"
 #include "runtime/kernels/label_strides.h"
+#include "runtime/kernels/lanes.h"
 
 namespace tdsl::rt {
 
@@ -103,7 +104,9 @@ void product_rows(const ProductLoop& rows, const ProductLoop& row, const T* x, c
   for (Index r = 0; r < rows.count; ++r, x += rows.in[0], y += rows.in[1], c += rows.out) {
     if constexpr (C == 0 && Sums) {
       T sum = 0;
-      if constexpr (X < 2 && Y < 2) {
+      if constexpr (kIsComplex<T>) {
+        sum = lanes::sum<T>({0, row.count}, [&](Index i) { return x[i * to_x] * y[i * to_y]; });
+      } else if constexpr (X < 2 && Y < 2) {
 #pragma omp simd reduction(+ : sum)
         for (Index i = 0; i < row.count; ++i) sum += x[i * to_x] * y[i * to_y];
       } else {
@@ -328,8 +331,10 @@ void compute_products(const ProductForm& form, const TaskArgs& args) {
     return form.sums ? product_of_two<true>(std::move(loops), std::move(at))
                      : product_of_two<false>(std::move(loops), std::move(at));
   join_loops(loops);
-  BlockedLoops blocked;
-  if (find_blocks(loops, blocked)) return blocked_product(blocked, std::move(at));
+  if constexpr (!kIsComplex<T>) {  // register blocks are of numbers in vectors
+    BlockedLoops blocked;
+    if (find_blocks(loops, blocked)) return blocked_product(blocked, std::move(at));
+  }
   plain_product(std::move(loops), std::move(at));
 }
 
@@ -341,14 +346,22 @@ void add_products(const plan::Op& op, const TaskArgs& args) {
 }
 template void add_products<float>(const plan::Op&, const TaskArgs&);
 template void add_products<double>(const plan::Op&, const TaskArgs&);
+template void add_products<Complex<float>>(const plan::Op&, const TaskArgs&);
+template void add_products<Complex<double>>(const plan::Op&, const TaskArgs&);
 
 Kernel sum_of_products_kernel(const plan::Op& op, ElementType type) {
-  TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_real(type),
+  TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_float(type),
              "a product of float tensors");
   ProductForm form(op);
-  if (type == ElementType::kF32)
-    return [form = std::move(form)](const TaskArgs& args) { compute_products<float>(form, args); };
-  return [form = std::move(form)](const TaskArgs& args) { compute_products<double>(form, args); };
+  const auto of = [&]<class T>(std::type_identity<T>) -> Kernel {
+    return [form = std::move(form)](const TaskArgs& args) { compute_products<T>(form, args); };
+  };
+  switch (type) {
+    case ElementType::kF32: return of(std::type_identity<float>{});
+    case ElementType::kC64: return of(std::type_identity<Complex<float>>{});
+    case ElementType::kC128: return of(std::type_identity<Complex<double>>{});
+    default: return of(std::type_identity<double>{});
+  }
 }
 
 }  // namespace tdsl::rt

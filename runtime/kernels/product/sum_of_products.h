@@ -17,7 +17,7 @@ namespace tdsl::rt {
 /// `op` is as recorded, without part dimensions.
 [[nodiscard]] Kernel sum_of_products_kernel(const plan::Op& op, ElementType type);
 
-/// The same for one task, with T float or double; also with part dimensions.
+/// The same for one task, with T float, double or Complex of these; also with part dimensions.
 template <class T>
 void add_products(const plan::Op& op, const TaskArgs& args);
 

@@ -19,9 +19,10 @@ namespace tdsl::plan::counting {
 
 namespace {
 
+/// True if the label alone subscripts the dimension, and its values have no element in common.
 bool only(const DimAccess& dim, int label) {
-  return !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 &&
-         dim.terms[0].label == label;
+  return !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 && dim.terms[0].label == label &&
+         dim.offset.size() <= std::max<Index>(1, std::abs(dim.terms[0].coefficient));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "runtime/plan/steps/steps.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <span>
 
@@ -277,14 +278,15 @@ bool TaskSpace::kept_across_panels(const Access& access) const {
   // Panels may share a block of a sized tensor.
   if (panels_ > 1 && tensors_(access.tensor).desc.sized()) return true;
   // Panels of a reduce label need different boxes only if that label is the sole label of some dimension's subscript,
-  // equally in all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
+  // equally in all accesses to the tensor: X[k, i] * X[k, j] yes, blocks [b k, b k + b) yes, A[k] * A[k + 1] no.
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     if (panels_of(k) <= 1) continue;
     bool distinguished = false;
     for (std::size_t d = 0; d < access.dims.size() && !distinguished; ++d) {
       const DimAccess& dim = access.dims[d];
-      distinguished = !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 &&
-                      dim.terms[0].label == op_.reduce[k].label && dim.terms[0].coefficient != 0;
+      distinguished = !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 &&
+                      dim.terms[0].label == op_.reduce[k].label &&
+                      dim.offset.size() <= std::abs(dim.terms[0].coefficient);
       for (const Access& other : op_.reads) {
         distinguished = distinguished && (other.tensor != access.tensor || other.dims[d] == dim);
       }

@@ -24,6 +24,7 @@ enum class KernelName : std::uint8_t {
   kQr,
   kSvd,
   kEigh,
+  kEig,
   // Steps of distributed factorisations.
   kTriangularRows,
   kForwardColumns,
@@ -64,13 +65,28 @@ enum class KernelName : std::uint8_t {
   kInOneRow,
   kOrigins,
   kPick,
+  // Fourier transforms of lines: axis, FourierScale, length, and for kFft and kIfft 1 if the lines are real.
+  kFft,
+  kIfft,
+  kRfft,
+  kIrfft,
+  // Steps of a distributed transform of a vector.
+  kInRows,
+  kFourierColumns,
+  kByColumns,
+  // Places of a mask.
+  kBlockCounts,
+  kCountsBefore,
+  kTruesFirst,
+  kPlaces,
 };
 
-/// A kernel, its element type (that of its operands), and its numeric arguments.
+/// A kernel, its element type (that of its operands), and its numeric arguments. kSolve has a SolveKind.
 struct KernelCall {
   KernelName name = KernelName::kContraction;
   ElementType type = ElementType::kF64;
   std::vector<Index> numbers = {};
+  int batch = 0;  ///< leading dimensions of all operands that number the kernel's matrices
 };
 
 }  // namespace tdsl::rt::routines

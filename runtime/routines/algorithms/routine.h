@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/routines/algorithms/caller.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 
 // Recording of library routines, for emitted programs (runtime/routines/calls.h) and for `tdslc explain`.
 //
@@ -20,7 +21,15 @@
 //                y -= S[:, lo:hi] x
 //     cumsum     (cumprod, cummax, cummin alike) totals of up to 64 blocks per line, those before each block, running
 //                results within blocks
-//     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these
+//     topk       of a vector: the k largest of each of up to 64 blocks, and the k largest of these; of a vector of
+//     bools,
+//                always: the true elements of up to 1024 blocks are counted, and each tile of the result reads the
+//                blocks that have its elements
+//     fft, ifft  of a vector: as a matrix of about sqrt(n) rows, its columns, then its rows; three exchanges
+//     batches    (leading dimensions of operands of more than two) on any number of ranks: one operation whose blocks
+//     are
+//                cut along the batch and have whole matrices, which one kernel after the other or vectors of
+//                eight compute (runtime/routines/batched)
 //     qr         if m >= 2 n: QR of row blocks, then of their stacked R (Benson, Gleich and Demmel 2013); Q directly,
 //                from each block's, or indirectly as A R^-1 with one refinement, which is cheaper for many rows
 //
@@ -39,12 +48,17 @@ enum class Routine : std::uint8_t {
   kSort,
   kArgsort,
   kTopk,
+  kFft,
+  kIfft,
+  kRfft,
+  kIrfft,
   kSolve,
   kCholesky,
   kLu,
   kQr,
   kSvd,
   kEigh,
+  kEig,
   kInv,
   kDet,
   kLstsq
@@ -52,8 +66,17 @@ enum class Routine : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Routine routine);
 /// cumsum and the other running reductions.
 [[nodiscard]] constexpr bool is_scan(Routine routine) { return routine <= Routine::kCummin; }
+/// fft, ifft, rfft, irfft.
+[[nodiscard]] constexpr bool is_fourier(Routine routine) {
+  return Routine::kFft <= routine && routine <= Routine::kIrfft;
+}
+/// Scans, sorts, topk and Fourier transforms, which work along one axis.
+[[nodiscard]] constexpr bool is_line(Routine routine) { return routine <= Routine::kIrfft; }
 /// The number that tells kernels which running reduction it is.
 [[nodiscard]] constexpr Index scan_number(Routine routine) { return static_cast<Index>(routine); }
+
+/// The factor of a Fourier transform of length n: 1, 1 / sqrt(n) or 1 / n. Mirrors ir::Routine::Scale.
+enum class FourierScale : std::uint8_t { kNone, kRoot, kWhole };
 
 /// Number of recording places, and of branches, reserved for a call.
 [[nodiscard]] int places_of(Routine routine);
@@ -73,7 +96,9 @@ struct Call {
   std::vector<Result> results;
   Site site;
   Index axis = 0;   ///< for routines along lines
-  Index count = 0;  ///< topk: number of elements
+  Index count = 0;  ///< topk: number of elements; irfft: extent of the result's axis
+  SolveKind solves = SolveKind::kGeneral;
+  FourierScale scale = FourierScale::kNone;
 };
 
 /// Records the call's operations and fills in the requested results. Throws RunError.

@@ -25,7 +25,7 @@ OpBuilder Steps::op(OpClass op_class, std::string_view name, int place) const {
 }
 
 TensorHandle Steps::compute(OpBuilder& op, ElementType type, KernelName kernel, Sizes numbers) {
-  return caller_.record(op, type, {kernel, element_, std::move(numbers)});
+  return caller_.record(op, type, {kernel, element_, std::move(numbers), batch_});
 }
 
 TensorHandle Steps::part(int place, std::string_view name, Index rows, Index columns, const TensorHandle& from,
@@ -65,7 +65,9 @@ TensorHandle Steps::picked_rows(int place, std::string_view name, const TensorHa
                                 const TensorHandle& from, Index column, Index columns) {
   OpBuilder pick = op(OpClass::kReduce, name, place);
   pick.out("i", count).out("j", columns).gather("row", from.extent(0));
-  pick.read(rows.id(), {at(0, first)}).read(from.id(), {at(2), at(1, column)}).combine(plan::Combine::kMax).flops(0);
+  pick.read(rows.id(), {at(0, first)}).read(from.id(), {at(2), at(1, column)}).flops(0);
+  // Every element has one term.
+  pick.combine(is_complex(element_) ? plan::Combine::kSum : plan::Combine::kMax);
   return compute(pick, element_, KernelName::kPickRows, {first, column});
 }
 

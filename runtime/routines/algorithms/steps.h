@@ -84,6 +84,7 @@ class Steps {
 
   Caller& caller_;
   Call& call_;
+  int batch_ = 0;  ///< leading dimensions of the batch that kernels work on
 
  private:
   const ElementType element_ = call_.operands.front().state().type;

@@ -8,7 +8,7 @@
 #include "runtime/routines/kernels/columns.h"
 
 // Kernels of the distributed factorisations (see runtime/routines/algorithms): one step on one panel on one rank, and
-// triangular solves with distributed rows or columns. T is float or double.
+// triangular solves with distributed rows or columns. T is float or double, in those of lu also Complex of these.
 
 namespace tdsl::rt::routines::kernels {
 
@@ -78,7 +78,7 @@ Kernel lu_panel(SourceLine place, Index lo, bool must_be_regular) {
     const auto before = t.in<std::int64_t, 1>(1);
     const Index m = t.inputs[0].box[0].size();
     const Index b = t.inputs[0].box[1].size();
-    if (m >= Index{1} << std::numeric_limits<T>::digits)
+    if (m >= Index{1} << std::numeric_limits<PartOf<T>>::digits)
       throw RunError(place, "lu has at most 2^24 rows in f32 [not-supported]");
     std::vector<Index> p(at(m));
     for (Index i = 0; i < m; ++i) p[at(i)] = before(i);

@@ -5,16 +5,19 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/complex.h"
 #include "runtime/kernels/task.h"
 
 // Conversion between a task's row-major operands and LAPACK's column-major matrices. Internal to this folder.
 
 namespace tdsl::rt::routines::kernels {
 
-// LAPACK routines, overloaded for both float types: `lapack::getrf(m, n, a, lda, pivots)`. Matrices are column-major;
+// LAPACK routines, overloaded for the float types, getrf and getri also for complex numbers: `lapack::getrf(m, n, a,
+// lda, pivots)`. spectra.h has those of svd, eigh and eig. Matrices are column-major;
 // the result is LAPACK's `info`. Calls the Fortran symbols, which every LAPACK provides; OpenBLAS packages lack the C
 // interface. Callers provide workspaces; a size of -1 queries the optimal size, which is returned in work[0].
 
@@ -25,19 +28,22 @@ namespace lapack {
 /// Hidden length of a CHARACTER argument, passed after all others.
 using TextLength = std::size_t;
 
+#define TDSL_LAPACK_ELIMINATION(p)                                                                       \
+  void p##getrf_(const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*, lapack_int*); \
+  void p##getri_(const lapack_int*, T*, const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*);
+
 #define TDSL_LAPACK_NAMES(p)                                                                                           \
+  TDSL_LAPACK_ELIMINATION(p)                                                                                           \
   void p##potrf_(const char*, const lapack_int*, T*, const lapack_int*, lapack_int*, TextLength);                      \
-  void p##getrf_(const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*, lapack_int*);               \
   void p##getrs_(const char*, const lapack_int*, const lapack_int*, const T*, const lapack_int*, const lapack_int*,    \
                  T*, const lapack_int*, lapack_int*, TextLength);                                                      \
-  void p##getri_(const lapack_int*, T*, const lapack_int*, const lapack_int*, T*, const lapack_int*, lapack_int*);     \
+  void p##potrs_(const char*, const lapack_int*, const lapack_int*, const T*, const lapack_int*, T*,                   \
+                 const lapack_int*, lapack_int*, TextLength);                                                          \
+  void p##trtrs_(const char*, const char*, const char*, const lapack_int*, const lapack_int*, const T*,                \
+                 const lapack_int*, T*, const lapack_int*, lapack_int*, TextLength, TextLength, TextLength);           \
   void p##geqrf_(const lapack_int*, const lapack_int*, T*, const lapack_int*, T*, T*, const lapack_int*, lapack_int*); \
   void p##orgqr_(const lapack_int*, const lapack_int*, const lapack_int*, T*, const lapack_int*, const T*, T*,         \
                  const lapack_int*, lapack_int*);                                                                      \
-  void p##gesdd_(const char*, const lapack_int*, const lapack_int*, T*, const lapack_int*, T*, T*, const lapack_int*,  \
-                 T*, const lapack_int*, T*, const lapack_int*, lapack_int*, lapack_int*, TextLength);                  \
-  void p##syevd_(const char*, const char*, const lapack_int*, T*, const lapack_int*, T*, T*, const lapack_int*,        \
-                 lapack_int*, const lapack_int*, lapack_int*, TextLength, TextLength);                                 \
   void p##gelsd_(const lapack_int*, const lapack_int*, const lapack_int*, T*, const lapack_int*, T*,                   \
                  const lapack_int*, T*, const T*, lapack_int*, T*, const lapack_int*, lapack_int*, lapack_int*);
 
@@ -53,7 +59,20 @@ extern "C" {
 TDSL_LAPACK_NAMES(s)
 }
 }  // namespace f32
+namespace c128 {
+using T = Complex<double>;
+extern "C" {
+TDSL_LAPACK_ELIMINATION(z)
+}
+}  // namespace c128
+namespace c64 {
+using T = Complex<float>;
+extern "C" {
+TDSL_LAPACK_ELIMINATION(c)
+}
+}  // namespace c64
 #undef TDSL_LAPACK_NAMES
+#undef TDSL_LAPACK_ELIMINATION
 
 #define TDSL_LAPACK(name, parameters, call)  \
   template <class T>                         \
@@ -67,34 +86,47 @@ TDSL_LAPACK_NAMES(s)
     return info;                             \
   }
 
+#define TDSL_LAPACK_ALL(name, parameters, call)               \
+  template <class T>                                          \
+  [[nodiscard]] lapack_int name parameters {                  \
+    lapack_int info = 0;                                      \
+    if constexpr (std::is_same_v<T, double>) {                \
+      f64::d##name##_ call;                                   \
+    } else if constexpr (std::is_same_v<T, float>) {          \
+      f32::s##name##_ call;                                   \
+    } else if constexpr (std::is_same_v<T, Complex<float>>) { \
+      c64::c##name##_ call;                                   \
+    } else {                                                  \
+      c128::z##name##_ call;                                  \
+    }                                                         \
+    return info;                                              \
+  }
+
 TDSL_LAPACK(potrf, (lapack_int n, T* a, lapack_int lda), ("L", &n, a, &lda, &info, 1))
-TDSL_LAPACK(getrf, (lapack_int m, lapack_int n, T* a, lapack_int lda, lapack_int* pivots),
-            (&m, &n, a, &lda, pivots, &info))
+TDSL_LAPACK_ALL(getrf, (lapack_int m, lapack_int n, T* a, lapack_int lda, lapack_int* pivots),
+                (&m, &n, a, &lda, pivots, &info))
 TDSL_LAPACK(getrs,
             (lapack_int n, lapack_int columns, const T* a, lapack_int lda, const lapack_int* pivots, T* b,
              lapack_int ldb),
             ("N", &n, &columns, a, &lda, pivots, b, &ldb, &info, 1))
-TDSL_LAPACK(getri, (lapack_int n, T* a, lapack_int lda, const lapack_int* pivots, T* work, lapack_int size),
-            (&n, a, &lda, pivots, work, &size, &info))
+TDSL_LAPACK(potrs, (lapack_int n, lapack_int columns, const T* a, lapack_int lda, T* b, lapack_int ldb),
+            ("L", &n, &columns, a, &lda, b, &ldb, &info, 1))
+TDSL_LAPACK(trtrs, (bool lower, lapack_int n, lapack_int columns, const T* a, lapack_int lda, T* b, lapack_int ldb),
+            (lower ? "L" : "U", "N", "N", &n, &columns, a, &lda, b, &ldb, &info, 1, 1, 1))
+TDSL_LAPACK_ALL(getri, (lapack_int n, T* a, lapack_int lda, const lapack_int* pivots, T* work, lapack_int size),
+                (&n, a, &lda, pivots, work, &size, &info))
 TDSL_LAPACK(geqrf, (lapack_int m, lapack_int n, T* a, lapack_int lda, T* tau, T* work, lapack_int size),
             (&m, &n, a, &lda, tau, work, &size, &info))
 TDSL_LAPACK(orgqr,
             (lapack_int m, lapack_int n, lapack_int k, T* a, lapack_int lda, const T* tau, T* work, lapack_int size),
             (&m, &n, &k, a, &lda, tau, work, &size, &info))
-TDSL_LAPACK(gesdd,
-            (lapack_int m, lapack_int n, T* a, lapack_int lda, T* s, T* u, lapack_int ldu, T* vt, lapack_int ldvt,
-             T* work, lapack_int size, lapack_int* integers),
-            ("S", &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &size, integers, &info, 1))
-TDSL_LAPACK(syevd,
-            (lapack_int n, T* a, lapack_int lda, T* w, T* work, lapack_int size, lapack_int* integers,
-             lapack_int count),
-            ("V", "L", &n, a, &lda, w, work, &size, integers, &count, &info, 1, 1))
 TDSL_LAPACK(gelsd,
             (lapack_int m, lapack_int n, lapack_int columns, T* a, lapack_int lda, T* b, lapack_int ldb, T* s, T rcond,
              lapack_int* rank, T* work, lapack_int size, lapack_int* integers),
             (&m, &n, &columns, a, &lda, b, &ldb, s, &rcond, rank, work, &size, integers, &info))
 
 #undef TDSL_LAPACK
+#undef TDSL_LAPACK_ALL
 
 }  // namespace lapack
 
@@ -162,8 +194,21 @@ void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
   write<T>(out, row, column, m.rows, m.columns, [&](Index i, Index j) { return m(i, j); });
 }
 
+/// A matrix that the routine cannot treat. `which` tells the matrix of a batch.
+struct NoSolution : RunError {
+  NoSolution(SourceLine its_place, const char* its_routine, const char* its_reason, const std::string& which = "")
+      : RunError(its_place, std::string(its_routine) + ": " + its_reason + which + " [no-solution]"),
+        place(its_place),
+        routine(its_routine),
+        reason(its_reason) {}
+
+  SourceLine place;
+  const char* routine;
+  const char* reason;
+};
+
 [[noreturn]] inline void stop(SourceLine place, const char* routine, const char* what) {
-  throw RunError(place, std::string(routine) + ": " + what + " [no-solution]");
+  throw NoSolution(place, routine, what);
 }
 [[noreturn]] inline void singular(SourceLine place, const char* routine) {
   stop(place, routine, "the matrix is singular");

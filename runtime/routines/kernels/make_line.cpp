@@ -2,6 +2,7 @@
 #include "runtime/routines/algorithms/routine.h"
 #include "runtime/routines/kernels/line.h"
 #include "runtime/routines/kernels/make.h"
+#include "runtime/routines/kernels/partition.h"
 
 namespace tdsl::rt::routines {
 
@@ -22,8 +23,10 @@ template <class T>
 Kernel scan_kernel(KernelName name, int axis, const std::vector<Index>& n) {
   const auto routine = static_cast<Routine>(n.back());
   const auto with = [&](const auto& f) { return scan_kernel_with<T>(name, axis, n, f); };
-  if (routine == Routine::kCummax) return with([](T a, T b) { return scalar::max(a, b); });
-  if (routine == Routine::kCummin) return with([](T a, T b) { return scalar::min(a, b); });
+  if constexpr (!kIsComplex<T>) {
+    if (routine == Routine::kCummax) return with([](T a, T b) { return scalar::max(a, b); });
+    if (routine == Routine::kCummin) return with([](T a, T b) { return scalar::min(a, b); });
+  }
   if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, std::int32_t>) {
     if (routine == Routine::kCumsum) return with([](T a, T b) { return scalar::add(a, b); });
     return with([](T a, T b) { return scalar::multiply(a, b); });
@@ -54,6 +57,17 @@ Kernel line_kernel(KernelName name, const std::vector<Index>& n) {
 }  // namespace
 
 Kernel make_line_kernel(const KernelCall& call, SourceLine) {
+  switch (call.name) {
+    case KernelName::kBlockCounts: return kernels::block_counts(call.numbers[0]);
+    case KernelName::kCountsBefore: return kernels::counts_before();
+    case KernelName::kTruesFirst: return kernels::trues_first();
+    case KernelName::kPlaces: return kernels::places(call.numbers[0]);
+    default: break;
+  }
+  const int axis = call.numbers.empty() ? 0 : static_cast<int>(call.numbers[0]);
+  // Scans are the only kernels of lines that need no order.
+  if (call.type == ElementType::kC64) return scan_kernel<Complex<float>>(call.name, axis, call.numbers);
+  if (call.type == ElementType::kC128) return scan_kernel<Complex<double>>(call.name, axis, call.numbers);
   return visit_real_type(call.type, "a routine",
                          [&](auto tag) { return line_kernel<typename decltype(tag)::type>(call.name, call.numbers); });
 }

@@ -5,19 +5,21 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
+#include "runtime/routines/algorithms/solve_kind.h"
 #include "runtime/routines/kernels/columns.h"
 
 // Single-rank kernels of factorisations and solvers, through LAPACK. The operation is one task: its output is never
-// cut, and its operands are read whole. T is float or double. `place` is the source line reported for a singular
-// operand.
+// cut, and its operands are read whole. T is float or double, in lu, inverse and determinant also Complex of these.
+// `place` is the source line reported for a singular operand. spectra.h has svd, eigh and eig.
 //
 // Several results are stacked in one output, so that one operation computes them all (k = min(m, n)):
 //
-//     lu (m + k) x (n + 1)   qr (m + k) x n   svd (m + 1 + k) x n   eigh (n + 1) x n
+//     lu (m + k) x (n + 1)   qr (m + k) x n   svd (m + 1 + k) x n   eigh, eig (n + 1) x n
 //         | L | p |              | Q |             | U  |               | w |
 //         | U |   |              | R |             | s  |               | V |
 //                                                  | V' |
@@ -27,8 +29,17 @@
 namespace tdsl::rt::routines::kernels {
 
 template <class T>
+bool is_finite(T x) {
+  if constexpr (kIsComplex<T>) {
+    return std::isfinite(x.re) && std::isfinite(x.im);
+  } else {
+    return std::isfinite(x);
+  }
+}
+
+template <class T>
 void require_finite(const Columns<T>& a, SourceLine place, const char* routine) {
-  const bool finite = std::ranges::all_of(a.elements, [](T x) { return std::isfinite(x); });
+  const bool finite = std::ranges::all_of(a.elements, [](T x) { return is_finite(x); });
   if (!finite) stop(place, routine, "the matrix has elements that are not finite");
 }
 
@@ -41,10 +52,14 @@ inline void require_workspace(double elements, SourceLine place, const char* rou
 /// The size returned by a LAPACK workspace query.
 template <class T>
 lapack_int asked(T answer) {
-  // f32 results are rounded, so a small margin is added.
-  return static_cast<lapack_int>(static_cast<double>(answer) *
-                                 (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) +
-         1;
+  if constexpr (kIsComplex<T>) {
+    return asked(answer.re);
+  } else {
+    // f32 results are rounded, so a small margin is added.
+    return static_cast<lapack_int>(static_cast<double>(answer) *
+                                   (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) +
+           1;
+  }
 }
 
 /// Calls a LAPACK routine, `call(work, size, integers, count)`, with the workspace that it asks for; returns its info.
@@ -72,19 +87,6 @@ Factored<T> factored(Columns<T> a) {
   f.pivots.resize(at(std::min(f.matrix.rows, f.matrix.columns)));
   f.singular = lapack::getrf<T>(f.matrix.m(), f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data()) > 0;
   return f;
-}
-
-/// 1 or -1: the sign that makes the largest component positive; among components equal up to sqrt(eps), the first
-/// decides.
-template <class T>
-T sign_of(const T* vector, Index size) {
-  T largest = 0;
-  for (Index i = 0; i < size; ++i) largest = std::max(largest, std::abs(vector[i]));
-  const T threshold = largest * (1 - std::sqrt(std::numeric_limits<T>::epsilon()));
-  for (Index i = 0; i < size; ++i) {
-    if (std::abs(vector[i]) >= threshold) return vector[i] < 0 ? T(-1) : T(1);
-  }
-  return 1;
 }
 
 /// The Cholesky factor of operand 0's lower triangle.
@@ -124,16 +126,40 @@ Kernel determinant(SourceLine place) {
   };
 }
 
+/// x becomes the solution of a x = x.
+template <class T>
+void solve_general(Columns<T> a, Columns<T>& x, SourceLine place) {
+  const Factored<T> f = factored(std::move(a));
+  if (f.singular) singular(place, "solve");
+  const lapack_int info = lapack::getrs<T>(f.matrix.n(), x.n(), f.matrix.elements.data(), f.matrix.lead(),
+                                           f.pivots.data(), x.data(), x.lead());
+  TDSL_CHECK(info == 0, "getrs solves what getrf has factored");
+}
+
+template <class T>
+void solve_positive(Columns<T> a, Columns<T>& x, SourceLine place) {
+  if (lapack::potrf<T>(a.n(), a.data(), a.lead()) > 0) stop(place, "solve", "the matrix is not positive definite");
+  const lapack_int info = lapack::potrs<T>(a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead());
+  TDSL_CHECK(info == 0, "potrs solves what potrf has factored");
+}
+
+template <class T>
+void solve_triangle(Columns<T> a, Columns<T>& x, bool lower, SourceLine place) {
+  if (lapack::trtrs<T>(lower, a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead()) > 0) singular(place, "solve");
+}
+
 /// Solves operand 0 x = operand 1 (a vector or the columns of a matrix).
 template <class T>
-Kernel solve(SourceLine place) {
-  return [place](const TaskArgs& t) {
-    Factored<T> f = factored(read<T>(t.inputs[0], place));
-    if (f.singular) singular(place, "solve");
+Kernel solve(SourceLine place, SolveKind kind) {
+  return [place, kind](const TaskArgs& t) {
     Columns<T> x = read<T>(t.inputs[1], place);
-    const lapack_int info =
-        lapack::getrs<T>(f.matrix.n(), x.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(), x.data(), x.lead());
-    TDSL_CHECK(info == 0, "getrs solves what getrf has factored");
+    Columns<T> a = read<T>(t.inputs[0], place);
+    switch (kind) {
+      case SolveKind::kGeneral: solve_general(std::move(a), x, place); break;
+      case SolveKind::kPositive: solve_positive(std::move(a), x, place); break;
+      case SolveKind::kLower:
+      case SolveKind::kUpper: solve_triangle(std::move(a), x, kind == SolveKind::kLower, place); break;
+    }
     write(t.outputs[0], 0, 0, x);
   };
 }
@@ -195,57 +221,6 @@ Kernel qr(SourceLine place) {
     const Columns<T> r = reduce_to_q(a);
     write<T>(out, 0, 0, a.rows, r.rows, [&](Index i, Index j) { return a(i, j); });
     write(out, a.rows, 0, r);
-  };
-}
-
-/// Signs are chosen so that the largest component of each column of U is positive.
-template <class T>
-Kernel svd(SourceLine place) {
-  return [place](const TaskArgs& t) {
-    Columns<T> a = read<T>(t.inputs[0], place);
-    require_finite(a, place, "svd");
-    const Index k = std::min(a.rows, a.columns);
-    const Operand& out = t.outputs[0];
-    fill<T>(out, 0);
-    if (k == 0) return;
-    Columns<T> u(a.rows, k);
-    Columns<T> vt(k, a.columns);
-    std::vector<T> s(at(k));
-    std::vector<lapack_int> integers(at(8 * k));
-    const auto call = [&](T* work, lapack_int size, lapack_int*, lapack_int) {
-      return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(),
-                              work, size, integers.data());
-    };
-    const auto least = static_cast<double>(k);
-    require_workspace(4 * least * least + 7 * least + 64 * static_cast<double>(a.rows + a.columns), place, "svd");
-    if (with_workspace<T>("gesdd's workspace query", call) > 0) stop(place, "svd", "no convergence");
-    std::vector<T> sign(at(k));
-    for (Index j = 0; j < k; ++j) sign[at(j)] = sign_of(&u(0, j), a.rows);
-    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return sign[at(j)] * u(i, j); });
-    write<T>(out, a.rows, 0, 1, k, [&](Index, Index j) { return s[at(j)]; });
-    write<T>(out, a.rows + 1, 0, k, a.columns, [&](Index i, Index j) { return sign[at(i)] * vt(i, j); });
-  };
-}
-
-/// Eigenvalues and eigenvectors of operand 0's lower triangle; signs as in svd.
-template <class T>
-Kernel eigh(SourceLine place) {
-  return [place](const TaskArgs& t) {
-    Columns<T> a = read<T>(t.inputs[0], place);
-    // Elements above the diagonal are ignored.
-    for (Index j = 0; j < a.columns; ++j) std::fill(&a(0, j), &a(0, j) + j, T(0));
-    require_finite(a, place, "eigh");
-    std::vector<T> w(at(std::max<Index>(1, a.rows)));
-    const auto call = [&](T* work, lapack_int size, lapack_int* integers, lapack_int count) {
-      return lapack::syevd<T>(a.n(), a.data(), a.lead(), w.data(), work, size, integers, count);
-    };
-    const auto n = static_cast<double>(a.rows);
-    require_workspace(1 + 6 * n + 2 * n * n, place, "eigh");
-    if (with_workspace<T>("syevd's workspace query", call) > 0) stop(place, "eigh", "no convergence");
-    std::vector<T> sign(at(a.rows));
-    for (Index j = 0; j < a.columns; ++j) sign[at(j)] = sign_of(&a(0, j), a.rows);
-    write<T>(t.outputs[0], 0, 0, 1, a.columns, [&](Index, Index j) { return w[at(j)]; });
-    write<T>(t.outputs[0], 1, 0, a.rows, a.columns, [&](Index i, Index j) { return sign[at(j)] * a(i, j); });
   };
 }
 

@@ -9,9 +9,19 @@
 #include "runtime/kernels/task.h"
 
 // Elementwise kernels of routines on matrices: copying of submatrices, and unpacking of results. Arguments are in the
-// order of KernelCall::numbers; T is float or double. Row numbers are i64.
+// order of KernelCall::numbers; T is float, double or, in those of lu, Complex of these. Row numbers are i64.
 
 namespace tdsl::rt::routines::kernels {
+
+/// A row number that is stored as an element.
+template <class T>
+Index row_number(T stored) {
+  if constexpr (kIsComplex<T>) {
+    return static_cast<Index>(stored.re);
+  } else {
+    return static_cast<Index>(stored);
+  }
+}
 
 /// Calls f(i, j) for every point of the task's first two labels; calls are independent.
 template <class F>
@@ -120,21 +130,21 @@ Kernel negative_factors(Index width, Index lo) {
     const auto factors = t.in<T, 2>(1);
     const auto out = t.out<T, 2>();
     for (Index i = t.lo(0); i < t.hi(0); ++i) {
-      const Index diagonal = static_cast<Index>(places(i, width + 1)) - lo;
+      const Index diagonal = row_number(places(i, width + 1)) - lo;
       for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = j < diagonal ? -factors(i, j) : T{0};
     }
   };
 }
 
 /// out(i, j) = operand 1(operand 0(first + i), column + j), for the rows in the task's panel; partial results are
-/// combined by max.
+/// combined by max, those of complex numbers, which have no order, by sum.
 template <class T>
 Kernel pick_rows(Index first, Index column) {
   return [first, column](const TaskArgs& t) {
     const auto rows = t.in<std::int64_t, 1>(0);
     const auto from = t.in<T, 2>(1);
     const auto out = t.out<T, 2>();
-    if (t.fresh) fill<T>(t.outputs[0], -std::numeric_limits<T>::infinity());
+    if (t.fresh) fill<T>(t.outputs[0], kIsComplex<T> ? T{0} : T{-std::numeric_limits<PartOf<T>>::infinity()});
     if (t.labels[1].empty() || t.labels[2].empty()) return;  // no elements were fetched
     for (Index i = t.lo(0); i < t.hi(0); ++i) {
       const Index r = rows(first + i);
@@ -205,7 +215,7 @@ template <class T>
 Kernel row_numbers(Index column) {
   return [column](const TaskArgs& t) {
     for_each_row(t, [column, out = t.out<std::int64_t, 1>(), in = t.in<T, 2>(0)](Index i) {
-      out(i) = static_cast<Index>(in(i, column));
+      out(i) = row_number(in(i, column));
     });
   };
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 
 #include <tdsl/tile.h>
@@ -10,6 +11,19 @@ inline double gelu(double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.
 inline double pick(double x, float y, std::int64_t n) { return n > 2 ? x : static_cast<double>(y); }
 
 inline bool odd(std::int64_t n) { return n % 2 != 0; }
+
+inline std::complex<double> moebius(std::complex<double> z, const std::complex<double>& w) {
+  return (z - w) / (1.0 + std::abs(z) + std::exp(w * z));
+}
+
+inline void turned(tdsl::Tile<const std::complex<float>, 2> A, double angle, tdsl::Tile<std::complex<float>, 2> B,
+                   std::complex<float>& first) {
+  first = {0.5F, -1.0F};
+  const std::complex<float> by(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle)));
+  for (std::int64_t i = 0; i < A.extent(0); ++i) {
+    for (std::int64_t j = 0; j < A.extent(1); ++j) B(i, j) = by * std::conj(A(i, j));
+  }
+}
 
 /// The lower factor of a symmetric matrix; what lies above the diagonal is not written.
 inline void factor(tdsl::Tile<const double, 2> A, tdsl::Tile<double, 2> L) {

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -89,6 +91,17 @@ TEST_CASE("files of a run: two outputs are not written to one file") {
   CHECK(contains(collision(parse({"--w", a, "--stats", folder / "./a.npy"})),
                  "output w and --stats would both be written to"));
   CHECK(collision(parse({"--stats", "/dev/null", "--plan", "/dev/null"})).empty());
+}
+
+TEST_CASE("files of a run: a file that has been replaced contains no other") {
+  const tdsl::tests::TemporaryFolder folder;
+  const int file = ::open(folder.write("machine", "").c_str(), O_RDONLY | O_CLOEXEC);
+  std::filesystem::remove(folder / "machine");
+  RunFiles files{Environment{}};
+  files.keep("/proc/self/fd/" + std::to_string(file), "the machine's constants");
+  CHECK_NOTHROW(files.write("output w", folder / "w.npy"));
+  CHECK_THROWS_AS(files.write("output w", "/proc/self/fd/" + std::to_string(file)), RunError);
+  ::close(file);
 }
 
 TEST_CASE("files of a run: nothing that is read is replaced, under whatever name") {

@@ -30,6 +30,18 @@ TEST_CASE("store: freed large buffers are reused, and kept ones stay within the 
   CHECK(store.peak_bytes() == kLarge);
 }
 
+TEST_CASE("store: between runs a bounded number of bytes is kept, and the next run has its own peak") {
+  constexpr plan::Index kSmall = 64 << 10;
+  rt::Store store;
+  { const rt::BufferRef a = store.allocate(1 << 20), b = store.allocate(kSmall); }
+  store.end_run(2 * kSmall);
+  CHECK(store.kept_bytes() == kSmall);
+  CHECK(store.peak_bytes() == 0);
+  const rt::BufferRef c = store.allocate(kSmall);
+  CHECK(store.kept_bytes() == 0);
+  CHECK(store.peak_bytes() == kSmall);
+}
+
 TEST_CASE("store: a buffer of nearly the same size follows a freed one") {
   rt::Store store;
   rt::BufferRef a = store.allocate(8'000'000);

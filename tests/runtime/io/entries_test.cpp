@@ -168,6 +168,26 @@ TEST_CASE("io entries: element types of Matrix Market") {
   CHECK(run_error_of([&] { (void)list<bool>(integer); }).starts_with("input A is declared bool"));
 }
 
+TEST_CASE("io entries: complex numbers of Matrix Market") {
+  using Number = Complex<double>;
+  const TemporaryFolder folder;
+  const std::string head = "%%MatrixMarket matrix ";
+  const std::string hermitian =
+      folder.write("h.mtx", head + "coordinate complex hermitian\n2 2 2\n1 1 3 0\n2 1 0.5 -2e1\n");
+  CHECK(list<Number>(hermitian).entries ==
+        std::vector<std::pair<Extents, Number>>{{{0, 0}, {3, 0}}, {{1, 0}, {0.5, -20}}, {{0, 1}, {0.5, 20}}});
+  const std::string array = folder.write("a.mtx", head + "array complex general\n1 2\n1 2\n3 -4\n");
+  CHECK(list<Complex<float>>(array, 2).entries.at(1).second == Complex<float>(3, -4));
+  const std::string real = folder.write("r.mtx", head + "coordinate real skew-symmetric\n2 2 1\n2 1 1.5\n");
+  CHECK(list<Number>(real).entries.at(1).second == Number(-1.5, 0));
+  CHECK(run_error_of([&] { (void)list<double>(hermitian); }).starts_with("input A is declared f64, but"));
+  const std::string bad = folder.write("b.mtx", head + "coordinate complex hermitian\n1 1 1\n1 1 1 2\n");
+  CHECK(run_error_of([&] { (void)list<Number>(bad); }) ==
+        bad + ":3: a Hermitian matrix has real numbers on its diagonal");
+  const std::string short_line = folder.write("s.mtx", head + "coordinate complex general\n1 1 1\n1 1 1\n");
+  CHECK(run_error_of([&] { (void)list<Number>(short_line); }) == short_line + ":3: expected a number, the line ends");
+}
+
 TEST_CASE("io entries: errors in a Matrix Market file name the line") {
   const TemporaryFolder folder;
   const std::string head = "%%MatrixMarket matrix coordinate real general\n";
@@ -175,8 +195,8 @@ TEST_CASE("io entries: errors in a Matrix Market file name the line") {
     const auto error = [&](const std::string& text) { return matrix_error(folder, text, parts); };
     CHECK(error("") == ":1: the file is empty");
     CHECK(error("1 1 1\n") == ":1: this is not a Matrix Market file: it does not begin with %%MatrixMarket");
-    CHECK(error("%%MatrixMarket matrix coordinate complex general\n") ==
-          ":1: the field is `complex`, which is not supported");
+    CHECK(error("%%MatrixMarket matrix coordinate rational general\n") ==
+          ":1: the field is `rational`, not `real`, `complex`, `integer` or `pattern`");
     CHECK(error("%%MatrixMarket matrix coordinate real hermitian\n") ==
           ":1: the symmetry is `hermitian`, not `general`, `symmetric` or `skew-symmetric`");
     CHECK(error(head + "% only\n% notes\n") == ":4: the file ends before the line with its sizes");

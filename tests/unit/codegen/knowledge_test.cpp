@@ -84,6 +84,8 @@ TEST_CASE("knowledge: a fence stands before the first step whose extents come fr
   // One in each branch is executed on every path; a loop may have no iterations.
   CHECK(marks(kInput + "let m = i64(sum(y));\nvar s = 0.0;\nif n > 4 { s = sum[i in 0..m](f64(i)); }\nlet z = "
                        "zeros(m);\noutput s;\noutput z;\noutput y;\n") == "fence fence");
+  // An extent found by data.
+  CHECK(marks(kInput + "let z = filter(y, y > 0.5);\noutput z;\noutput y;\n") == "fence");
   // A data-dependent subscript changes no extent.
   CHECK(marks(kInput + "let m = i64(sum(y));\noutput s = y[m] * 2.0;\noutput y;\n").empty());
 }

@@ -488,6 +488,11 @@ TEST_CASE("codegen nest: loops that run as one task compute the values of the lo
       "var y = x; for i in 0..n { y[0:n] = y[0:n] - q[i] * y[i]; assert(y[i] < 1.0e6, \"large\"); } output y;",
       "monoid most(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; } var y = x; for i in 0..n { "
       "y[i] = most[j in 0..n where p[j] > 0](A[j, i] + y[j]); } output y;",
+      "var y = x; var S = A; for i in 0..n { S = S @ S' + 3.0 * eye(n); y = solve(S, y) + 0.5 * y; let d = det(S); S = "
+      "inv(S) + "
+      "f64(n) * eye(n); y = y / (1.0 + abs(d)) + cholesky(S) @ q; } output y;",
+      "var y = x; var S = A; for i in 0..n { let (w, _V) = eigh(S); S = solve(S + 9.0 * eye(n), A') + eye(n); y = y + "
+      "w; } output y;",
   };
   NestParts parts;
   for (const std::string& text : loops) check_loops(head + text, parts);
@@ -501,6 +506,7 @@ TEST_CASE("codegen nest: loops that run as one task compute the values of the lo
   CHECK(parts.resized > 0);
   CHECK(parts.whiles > 0);
   CHECK(parts.kept > 0);
+  CHECK(parts.routines >= 6);
 }
 
 TEST_CASE("codegen nest: text that cannot be read says where") {

@@ -235,6 +235,8 @@ TEST_CASE("codegen operations: every rule of the verifier") {
        {last(from_tensor), "the first index is not a host value: %5 `C`"},
        {last(HostStep{{5}, ir::constant_i64(1)}), "%5 `C` is defined as a host value"},
        {last(ControlReadStep{{1}, {0}}), "the operand of a control read is a host value: %0 `n`"},
+       {last(FoundStep{{1}, {5}, {}, {}}), "the count of a found extent is not a host value: %5 `C`"},
+       {last(FoundStep{{1}, {0}, Extent::of({5}), {}}), "an estimate is not a host value: %5 `C`"},
        {last(ReleaseStep{{0}}), "a released value is a host value: %0 `n`"},
        {[](OperationProgram& p) { only<InputStep>(p).target = {0}; }, "an input is a host value: %0 `n`"},
        {[](OperationProgram& p) { only<OutputStep>(p).value = {0}; }, "an output is a host value: %0 `n`"},

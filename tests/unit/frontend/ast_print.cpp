@@ -18,6 +18,9 @@ std::string assign_text(const ast::AssignOp& op) {
     case ast::AssignKind::kDiv: return "/=";
     case ast::AssignKind::kMin: return "min=";
     case ast::AssignKind::kMax: return "max=";
+    case ast::AssignKind::kBitAnd: return "&=";
+    case ast::AssignKind::kBitOr: return "|=";
+    case ast::AssignKind::kBitXor: return "^=";
     case ast::AssignKind::kMonoid: return op.monoid + "=";
   }
   return "";
@@ -49,7 +52,10 @@ class StmtPrinter {
            definition(node.definition) + ";";
   }
   std::string operator()(const ast::TupleLet& node) const {
-    return let_or_var(node.is_mutable) + "(" + names(node.names) + ")" + definition(node.definition) + ";";
+    std::string list;
+    for (std::size_t k = 0; k < node.names.size(); ++k)
+      list += (k == 0 ? "" : ", ") + node.names[k].name + (node.types[k] ? ": " + exprs_.type(*node.types[k]) : "");
+    return let_or_var(node.is_mutable) + "(" + list + ")" + definition(node.definition) + ";";
   }
   std::string operator()(const ast::Assign& node) const {
     return target(node.target) + definition(node.definition) + ";";

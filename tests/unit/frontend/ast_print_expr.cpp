@@ -17,6 +17,11 @@ Precedence precedence(ast::BinaryOp op) {
     case ast::BinaryOp::kMod:
     case ast::BinaryOp::kMatMul: return Precedence::kProduct;
     case ast::BinaryOp::kPow: return Precedence::kPower;
+    case ast::BinaryOp::kBitOr: return Precedence::kBitOr;
+    case ast::BinaryOp::kBitXor: return Precedence::kBitXor;
+    case ast::BinaryOp::kBitAnd: return Precedence::kBitAnd;
+    case ast::BinaryOp::kShiftLeft:
+    case ast::BinaryOp::kShiftRight: return Precedence::kShift;
     case ast::BinaryOp::kEq:
     case ast::BinaryOp::kNe:
     case ast::BinaryOp::kLt:
@@ -67,6 +72,11 @@ std::string_view print(ast::BinaryOp op) {
     case ast::BinaryOp::kMod: return "%";
     case ast::BinaryOp::kPow: return "**";
     case ast::BinaryOp::kMatMul: return "@";
+    case ast::BinaryOp::kBitAnd: return "&";
+    case ast::BinaryOp::kBitOr: return "|";
+    case ast::BinaryOp::kBitXor: return "^";
+    case ast::BinaryOp::kShiftLeft: return "<<";
+    case ast::BinaryOp::kShiftRight: return ">>";
     case ast::BinaryOp::kEq: return "==";
     case ast::BinaryOp::kNe: return "!=";
     case ast::BinaryOp::kLt: return "<";
@@ -79,7 +89,9 @@ std::string_view print(ast::BinaryOp op) {
   return "";
 }
 
-std::string_view print(ast::UnaryOp op) { return op == ast::UnaryOp::kNegate ? "-" : "!"; }
+std::string_view print(ast::UnaryOp op) {
+  return op == ast::UnaryOp::kNegate ? "-" : op == ast::UnaryOp::kNot ? "!" : "~";
+}
 
 std::string ExprPrinter::text(const ast::ExprPtr& expr, Precedence place) const {
   return expr ? text(*expr, place) : "";

@@ -9,7 +9,21 @@
 namespace tdsl::frontend {
 
 /// Binding strength of expressions; a child that binds looser than its context needs parentheses.
-enum class Precedence : int { kConditional, kOr, kAnd, kComparison, kSum, kProduct, kUnary, kPower, kPostfix };
+enum class Precedence : int {
+  kConditional,
+  kOr,
+  kAnd,
+  kComparison,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kShift,
+  kSum,
+  kProduct,
+  kUnary,
+  kPower,
+  kPostfix
+};
 
 /// Prints expressions; the implementation of `print(const ast::Expr&)`.
 class ExprPrinter {

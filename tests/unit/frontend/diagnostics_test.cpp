@@ -59,7 +59,7 @@ TEST_CASE("the sink counts, sorts and drops duplicates") {
   sink.error(DiagnosticId::kSyntaxError, {0, 3, 1, 3, 2}, "c");
   sink.warning(DiagnosticId::kUnusedName, {0, 1, 5, 1, 6}, "b");
   sink.error(DiagnosticId::kSyntaxError, {}, "nowhere");
-  sink.unsupported(DiagnosticId::kComplexType, {0, 1, 2, 1, 3}, "a");
+  sink.unsupported(DiagnosticId::kNotSupported, {0, 1, 2, 1, 3}, "a");
   sink.error(DiagnosticId::kSyntaxError, {0, 3, 1, 3, 2}, "c");
   CHECK(sink.error_count() == 3);
   std::string order;

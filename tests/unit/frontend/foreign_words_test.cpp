@@ -57,8 +57,6 @@ TEST_CASE("foreign functions: the suggested replacements compile") {
         "input x: f64[n]; input y: f64[n]; input A: f64[n, n]; input B: f64[n, n]; param k: i64;\n";
     if (library && f.remark.empty())
       CHECK(errors_of(statement + "print(" + std::string(f.name) + "());").find("no function") == std::string::npos);
-    else if (library && f.name == "fft")
-      CHECK(errors_of(operands + statement + "let (re, im) = " + std::string(f.remark) + "; print(re, im);") == "");
     else if (library)
       CHECK(errors_of(operands + statement + "print(" + std::string(f.remark) + ");") == "");
     else if (f.name != "print" && f.name != "assert")
@@ -90,8 +88,7 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
   check_hint("print(polyval(x, x));", "7", "; it is in the library: import std.polynomial;");
   check_hint("print(trapz(x));", "7", "; it is in the library: import std.calculus; there it is trapezoid(x, 0.5)");
-  check_hint("print(setdiff1d(x, x));", "7",
-             "; no operation finds its own size; `let c[i] = !any[k](x[i] == v[k]);` compares with a list");
+  check_hint("print(setdiff1d(x, x));", "7", "; write `let c[i] = !any[k](x[i] == v[k]);` and filter(x, c)");
   check_hint("print(sqrtt(x));", "7", "; did you mean `sqrt`?");
   check_hint("print(var(x));", "7", "`var` is a reserved word, not a function; the variance is variance(x)");
 }
@@ -105,7 +102,8 @@ TEST_CASE("values of other languages") {
   check_hint("print(x[e]);", "9", "or bind it on the left or with `for e in …`");
   check_hint("print(x[None, :]);", "9", "`None` is not declared; a new dimension is written newaxis: x[newaxis, :]");
   check_hint("print(x[x > 1.0]);", "9",
-             "but this is bool[n]; where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) reduces the part");
+             "but this is bool[n]; filter(x, c) has the part, where(c, x, 0.0) keeps the size, sum[i where c[i]](x[i]) "
+             "reduces the part");
 }
 
 TEST_CASE("an axis is named") {
@@ -144,7 +142,7 @@ TEST_CASE("members") {
 TEST_CASE("operators of other languages") {
   check_hint("print(A \\ x);", "9", "unknown character `\\`; a system of equations is solved by solve(A, b)");
   check_hint("print(A .* A);", "9", "; `*` works element by element, and products of matrices are A @ B");
-  check_hint("print(|x|);", "7", "unknown character `|`; did you mean `||`, or abs(x)?");
+  check_hint("print(|x|);", "7", "unexpected `|`; the absolute value is abs(x)");
   check_hint("var k = 0; k++;", "13", "there is no `++`; write `k += 1`");
   check_hint("var k = 0; ++k;", "12", "there is no `++`; write `k += 1`");
   check_hint("var k = 0; if c { k-- }", "20", "there is no `--`; write `k -= 1`");
@@ -188,9 +186,10 @@ TEST_CASE("types of other languages") {
   check_hint("let y: float = 1.0;", "8", "`float` is not a type; did you mean `f64`?");
   check_hint("param k: int = 3;", "10", "`int` is not a type; did you mean `i64`?");
   check_hint("input q: double[n];", "10", "`double` is not a type; did you mean `f64`?");
-  check_hint("let y: i8 = 1;", "8", "`i8` is not a type; did you mean `i32`?");
   check_hint("let y: string = 1;", "8", "; strings stand in print, assert, einsum, import and extern only");
-  check_hint("let y: Vector = x;", "8", "; the types are bool, i32, i64, f32, f64 and tensors such as f64[n, m]");
+  check_hint(
+      "let y: Vector = x;", "8",
+      "; the types are bool, i32, i64, f32, f64, c64, c128, i8, u8, i16, u16, u32, u64 and tensors such as f64[n, m]");
   check_hint("let float y = 1.0;", "5", "a type follows the name: `let y: f64 = …`");
   check_hint("f64 y = 1.0;", "5", "a declaration is written `let y: f64 = …`");
   check_hint("let y f64 = 1.0;", "7", "; a type follows a colon: `y: f64`");

@@ -8,6 +8,7 @@
 
 #include "frontend/frontend.h"
 #include "frontend/index/index.h"
+#include "frontend/syntax/parsed_files.h"
 #include "tests/fuzz/compiler_fuzz.h"
 
 namespace {
@@ -205,4 +206,22 @@ TEST_CASE("index: a file that ends in an open block keeps what stands above it")
   const Indexed program("input x: f64[n];\nlet y = x + 1.0;\nfn f(z) {\n  let q = z\n");
   CHECK_FALSE(program.index.complete);
   CHECK(program.at(2, 9) == "x input 1");
+}
+
+TEST_CASE("a file is parsed again when its text has changed") {
+  const auto with_text = [](const char* text) {
+    frontend::SourceManager sources;
+    sources.add("p.tdsl", text);
+    return sources;
+  };
+  frontend::ParsedFiles parsed;
+  const auto first = parsed.of(with_text("let x = 1;\n"), 0);
+  CHECK(first->complete);
+  CHECK(parsed.of(with_text("let x = 1;\n"), 0) == first);
+  for (int k = 0; k < 2; ++k) {  // messages are those of the text, however often it is read
+    frontend::DiagnosticSink sink;
+    CHECK(!parsed.module_of(with_text("let x = ;\n"), 0, sink));
+    CHECK(sink.error_count() == 1);
+  }
+  CHECK(parsed.of(with_text("let x = 1;\n"), 0) != first);
 }

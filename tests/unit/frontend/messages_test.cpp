@@ -144,6 +144,16 @@ TEST_CASE("transpose, singular and plural") {
   check_says("print(sum(iota(3), axis=2));", "1:25 bad-argument: axis 2 does not exist: the tensor has 1 dimension\n");
 }
 
+TEST_CASE("extents found by data") {
+  check_says("let c[i] = sum(filter(zeros(4), iota(4) > i)) for i in 0..4;\nprint(c);",
+             "1:33 not-scalar: filter takes whole tensors, but this depends on the index variable `i`\n");
+  check_says("let m = nonzero(ones(2, 2));\nprint(m);",
+             "1:9 misplaced-tuple: `nonzero` gives several values: write let (a, b) = nonzero(…);\n");
+  check_says("let x = random(4);\nlet y: f64[m] = x;\nprint(y);", "2:12 undefined-name: `m` is not declared\n");
+  check_says("fn f(x: f64[n]) -> f64[m] { return x; }\nprint(f(zeros(3)));",
+             "1:24 undefined-name: `m` is not declared\n  2:7 in this call of `f`\n");
+}
+
 TEST_CASE("a byte-order mark has no width") {
   check_says("\xEF\xBB\xBFlet a = b;", "1:9 undefined-name: `b` is not declared\n");
 }

@@ -93,6 +93,7 @@ TEST_CASE("declarations") {
            "let tile tile (8) = tile(tile, 2);",
            "let A: f64[n, n] storage banded(n, 2) tile (4, 4) = B;",
            "let (lo, hi) = minmax(v);",
+           "let (i: i64[m], j, c: f64[m, 2]) = found(v);",
            "var (p, L, U) = lu(A);",
            "(a, b) = (b, a);",
            "let norm = norm(x);",
@@ -265,6 +266,10 @@ TEST_CASE("numbers") {
   CHECK(std::get<ast::FloatLiteral>(literal("1e5")->node).value == 1e5);
   CHECK(std::get<ast::FloatLiteral>(literal("1e-400")->node).value == 0.0);
   CHECK(std::get<ast::FloatLiteral>(literal("inf")->node).value == std::numeric_limits<double>::infinity());
+  CHECK(std::get<ast::IntegerLiteral>(literal("0xFF_ff")->node).value == 0xFFFF);
+  CHECK(std::get<ast::IntegerLiteral>(literal("0b1010")->node).value == 10);
+  const auto most = std::get<ast::IntegerLiteral>(literal("0xFFFF_FFFF_FFFF_FFFF")->node);
+  CHECK((most.beyond_i64 && most.value == -1));
   const ast::ExprPtr minimum = literal("-9223372036854775808");
   const auto& negated = std::get<ast::Unary>(minimum->node);
   CHECK(std::get<ast::IntegerLiteral>(negated.operand->node).value == std::numeric_limits<std::int64_t>::min());

@@ -34,7 +34,14 @@ TEST_CASE("routine: the text form reads back") {
       "program \"t\"\n"
       "%0:f64[3, 4] \"A\" = input \"A\"\n"
       "%1:f64[3, 2] \"v\", %2:i64[3, 2] = routine topk (%0) axis 1\n"
-      "%3:i64[3], %4:f64[3, 3], %5:f64[3, 4] = routine lu (%0)\n";
+      "%3:i64[3], %4:f64[3, 3], %5:f64[3, 4] = routine lu (%0)\n"
+      "%6:f64[5, 3, 3] \"B\" = input \"B\"\n"
+      "%7:f64[1, 3] \"c\" = input \"c\"\n"
+      "%8:f64[5, 3] = routine solve (%6, %7) lower\n"
+      "%9:f64[5] = routine det (%6)\n"
+      "%10:c128[3, 3] = routine rfft (%0) axis 1 scale none\n"
+      "%11:c128[3, 3] = routine fft (%10) axis 0 scale root\n"
+      "%12:f64[3, 4] = routine irfft (%11) axis 1 scale whole\n";
   CHECK(print(parse(text)) == text);
   CHECK(verify(parse(text)).empty());
 }
@@ -47,6 +54,46 @@ TEST_CASE("routine: wrong operands and results are found") {
   CHECK(problems(square + "%1:f64[3, 3] = routine qr (%0)\n").find("results") != std::string::npos);
   CHECK(problems(square + "%1:f64 = routine inv (%0)\n").find("rank") != std::string::npos);
   CHECK(problems(square + "%1:f64[3, 3] = routine solve (%0)\n").find("operands") != std::string::npos);
+  const std::string batch = "%0:f64[5, 3, 3] \"A\" = input \"A\"\n";
+  CHECK(problems(batch + "%1:f64 = routine det (%0)\n").find("rank") != std::string::npos);
+  CHECK(problems(batch + "%1:f64[4, 3], %2:f64[5, 3, 3] = routine eigh (%0)\n").find("extent") != std::string::npos);
+}
+
+TEST_CASE("routine: Fourier transforms of wrong types are found") {
+  const std::string square = matrix(3, 3);
+  CHECK(problems(square + "%1:f64[3, 4] = routine irfft (%0) axis 1 scale none\n")
+            .find("the operand is not of floats or complex, for rfft real and for irfft complex") != std::string::npos);
+  CHECK(problems(square + "%1:c64[3, 3] = routine fft (%0) axis 0 scale none\n").find("c128") != std::string::npos);
+  CHECK(problems(square + "%1:f64[3, 2] = routine rfft (%0) axis 1 scale none\n").find("c128") != std::string::npos);
+  CHECK(problems(square + "%1:c128[2, 2] = routine rfft (%0) axis 1 scale none\n").find("extent") != std::string::npos);
+}
+
+TEST_CASE("routine: Fourier transforms within the bound, also of primes above 64") {
+  for (const int n : {1, 2, 6, 7, 67, 134}) {
+    std::vector<double> x;
+    double norm = 0;
+    for (int k = 0; k < n; ++k) x.push_back(std::sin(k * k + 1.0));
+    for (const double e : x) norm = std::hypot(norm, e);
+    const std::string size = std::to_string(n), half = std::to_string(n / 2 + 1);
+    const auto result = run("%0:f64[" + size + "] \"x\" = input \"x\"\n%1:c128[" + half +
+                                "] = routine rfft (%0) axis 0 scale root\n%2:f64[" + size +
+                                "] = routine irfft (%1) axis 0 scale root\noutput \"f\" %1\noutput \"b\" %2\n",
+                            {{"x", floats({n}, x)}});
+    const Array& f = result.outputs.at("f");
+    const double bound = 32 * 0x1p-52 * (1 + std::log2(n)) * norm;
+    for (int k = 0; k <= n / 2; ++k) {
+      double re = 0, im = 0;
+      for (int j = 0; j < n; ++j) {
+        const double angle = 2 * std::acos(-1.0) * (j * k % n) / n;
+        re += x[static_cast<std::size_t>(j)] * std::cos(angle);
+        im -= x[static_cast<std::size_t>(j)] * std::sin(angle);
+      }
+      const auto at = static_cast<std::size_t>(k);
+      CHECK(bound_of(f, at) == doctest::Approx(bound));
+      CHECK(std::hypot(f.floats[at] - re / std::sqrt(n), f.imaginary[at] - im / std::sqrt(n)) <= bound + 1e-13 * norm);
+    }
+    check_close(result.outputs.at("b"), x);
+  }
 }
 
 TEST_CASE("routine: running sums along an axis, exact where the terms are") {
@@ -153,4 +200,25 @@ TEST_CASE("routine: singular and indefinite matrices stop the run") {
   CHECK(error("inv", zero) == "inv: the matrix is singular");
   CHECK(error("cholesky", {{"A", floats({2, 2}, {1, 0, 2, 1})}}) == "cholesky: the matrix is not positive definite");
   CHECK(error("cholesky", {{"A", floats({2, 2}, {NAN, 0, 2, 1})}}) == "cholesky: the matrix is not positive definite");
+}
+
+TEST_CASE("routine: batches have the results of their matrices, and an extent of 1 serves all") {
+  const std::string inputs = "%0:f64[1, 2, 2] \"A\" = input \"A\"\n%1:f64[3, 2] \"b\" = input \"b\"\n";
+  const Array a = floats({1, 2, 2}, {2, 1, 0, 4});
+  const Array b = floats({3, 2}, {3, 4, 2, 0, 0, 8});
+  const auto x = [&](const std::string& kind) {
+    return run(inputs + "%2:f64[3, 2] = routine solve (%0, %1)" + kind + "\noutput \"x\" %2\n", {{"A", a}, {"b", b}})
+        .outputs.at("x");
+  };
+  check_close(x(""), {1, 1, 1, 0, -1, 2});
+  check_close(x(" upper"), {1, 1, 1, 0, -1, 2});
+  check_close(x(" lower"), {1.5, 1, 1, 0, 0, 2});
+  check_close(x(" positive"), {1.5, 1, 1, 0, 0, 2});
+}
+
+TEST_CASE("routine: an error names the matrix of the batch") {
+  const Array a = floats({2, 2, 1, 1}, {1, 2, 0, 3});
+  const std::string text =
+      "%0:f64[2, 2, 1, 1] \"A\" = input \"A\"\n%1:f64[2, 2, 1, 1] = routine inv (%0)\noutput \"x\" %1\n";
+  CHECK(run(text, {{"A", a}}).error.value().message.find("singular (batch [1, 0])") != std::string::npos);
 }

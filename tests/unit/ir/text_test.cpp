@@ -20,6 +20,9 @@ file "all.tdsl"
 %3:f64[%0] "y" = compute [i in 0..%0] sum[j in 0..%0] (mul(%1[i, j], %2)) where lt(j, i) fill 0.0
 %4:i64 = compute [] (3)
 %23:i64 = param "twice" = %4 text "2 * n"
+%40:i64 "?" = found %4 estimate 2*%0 + 1 ""
+%41:i64 "m" = found %40 estimate %0 "m" @0:3:1-3:9
+%42:f64[%41] = compute constant [k in 0..%41] (%3[k])
 %22:f64[%0] = compute [i in 0..%0] (add(%3[i], apply procedure "f" 2 ["x":f64, "n":i64, "y":f64, "":i64] { $2 = )"
     R"($0:f64; for $3 in 0..$1:i64 by -2 { $2 = mul($2:f64, 0.5); } repeat { $3 = 1; } while lt($2:f64, 1.0) { )"
     R"($2 = add($2:f64, 1.0); } if gt($2:f64, 2.0) { $2 = 0.0; } else { } require lt(0.0, $2:f64) "say )"

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "tests/unit/passes/nest_writer.h"
+#include "tests/unit/passes/scop_writer.h"
 #include "tests/unit/passes/support.h"
 
 // Random loop nests over vectors and matrices: passes must preserve their semantics.
@@ -29,7 +30,8 @@ TEST_CASE("passes: random loop nests keep their meaning") {
   int after = 0;
   for (std::uint64_t seed = 0; seed < nests(); ++seed) {
     INFO("nest " << seed);
-    const ir::Program source = ir::parse(tests::NestWriter(seed).program());
+    const ir::Program source =
+        ir::parse(seed % 3 == 0 ? tests::ScopWriter(seed).program() : tests::NestWriter(seed).program());
     tests::check_verified(source);
     passes::PassContext context;
     const ir::Program result = passes::run_pipeline(source, {}, context);

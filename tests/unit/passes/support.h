@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <random>
 #include <string>
@@ -71,8 +72,11 @@ inline bool close(double a, double b, double tolerance) {
   return a == b || std::abs(a - b) <= tolerance * (1 + std::max(std::abs(a), std::abs(b)));
 }
 
-/// Empty if the results agree up to rounding from reassociated sums, otherwise the difference.
-inline std::string difference(const ir::EvalResult& before, const ir::EvalResult& after) {
+enum class Rounding : std::uint8_t { kAllowed, kNone };
+
+/// Empty if the results agree, by default up to rounding from reassociated sums; otherwise the difference.
+inline std::string difference(const ir::EvalResult& before, const ir::EvalResult& after,
+                              Rounding rounding = Rounding::kAllowed) {
   if (before.error.has_value() != after.error.has_value()) {
     return "one run stops: " + (before.error ? before.error->message : after.error->message);
   }
@@ -82,7 +86,7 @@ inline std::string difference(const ir::EvalResult& before, const ir::EvalResult
     const ir::Array& b = after.outputs.at(name);
     if (a.type != b.type || a.shape != b.shape) return name + ": another type or shape";
     if (a.integers != b.integers) return name + ": other integers";
-    const double tolerance = a.type == ir::Scalar::kF32 ? 1e-4 : 1e-10;
+    const double tolerance = rounding == Rounding::kNone ? 0 : a.type == ir::Scalar::kF32 ? 1e-4 : 1e-10;
     for (std::size_t k = 0; k < a.floats.size(); ++k) {
       if (!close(a.floats[k], b.floats[k], tolerance)) {
         return name + "[" + std::to_string(k) + "]: " + std::to_string(a.floats[k]) + " became " +

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/signature.h"
@@ -97,4 +98,10 @@ TEST_CASE("plan op: a property is part of the signature, names and locations are
   CHECK(signature_of(other, kUnknown) == signature_of(op, kUnknown));
   other.overwrites = true;
   CHECK(signature_of(other, kUnknown) != signature_of(op, kUnknown));
+}
+
+TEST_CASE("plan op: a label with coefficient 0 is none") {
+  OpBuilder op(OpClass::kMap, "y", 1, 1);
+  op.out("i", 4).out("j", 3).read(0, {at(0, 2, 0), at({{0, 0}, {1, 5}})});
+  CHECK(op.op().reads.front().dims == std::vector<DimAccess>{fixed(2, 3), at(1, 0, 5)});
 }

@@ -52,7 +52,7 @@ TEST_CASE("element types") {
   CHECK(element_type_of<bool> == ElementType::kBool);
   CHECK(element_type_of<std::int64_t> == ElementType::kI64);
   CHECK(element_type_named("f32") == ElementType::kF32);
-  CHECK_FALSE(element_type_named("c64").has_value());
+  CHECK_FALSE(element_type_named("c65").has_value());
   for (const ElementType type :
        {ElementType::kBool, ElementType::kI32, ElementType::kI64, ElementType::kF32, ElementType::kF64}) {
     CHECK(visit_element_type(type, [](auto tag) { return sizeof(typename decltype(tag)::type); }) ==

@@ -125,11 +125,13 @@ TEST_CASE("what elements cannot have each for itself is refused") {
   check_options({a, b}, false);
   CHECK(refusal_of([&] {
           check_options({a, b}, true);
-        }) == "submit --checkpoint gives the program --checkpoint and --resume: leave out --checkpoint behind `--`");
+        }) ==
+        "submit --checkpoint gives the program --checkpoint and --resume: leave out --checkpoint behind `--` "
+        "[bad-option]");
   const std::vector<SweepElement> elements = sweep_elements({{"steps", {"10", "20"}}}, {});
   CHECK(refusal_of([&] {
           check_files(elements, {files_of(a), files_of(b)});
-        }) == "--checkpoint ck: elements 0 and 1 of the sweep write this file: name it ck-{steps}");
+        }) == "--checkpoint ck: elements 0 and 1 of the sweep write this file: name it ck-{steps} [file-clash]");
   b.checkpoint_directory = "other";
   b.resume_directory = "./ck";
   CHECK(refusal_of([&] {

@@ -30,8 +30,8 @@ TEST_CASE("a profile of a site is read, printed and compared") {
   const Site again = parse_site(site_text(site), "again");
   CHECK(site_text(again) == site_text(site));
   CHECK(site_differences(site, again).empty());
-  CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key `kores`");
-  CHECK(error_of([] { (void)parse_site("nodes 1\n", "s"); }) == "s:1: expected `key = value`");
+  CHECK(error_of([] { (void)parse_site("nodes = 1\nkores = 2\n", "s"); }) == "s:2: unknown key `kores` [site-profile]");
+  CHECK(error_of([] { (void)parse_site("nodes 1\n", "s"); }) == "s:1: expected `key = value` [site-profile]");
   CHECK(has(error_of([] { (void)parse_site("nodes = 4\n", "s"); }), "`cores = …` is missing"));
   CHECK(has(error_of([] { (void)parse_site("partition = a b\n", "s"); }), "a name without blanks"));
   CHECK(has(error_of([] { (void)parse_site("max_time = soon\n", "s"); }), "a time as Slurm writes it"));
@@ -67,7 +67,7 @@ TEST_CASE("a profile is proposed from what Slurm says") {
   CHECK(propose_site(nodes, "MPI plugin types are...\n\tnone\n\tpmi2\n", "").launcher == JobLauncher::kMpirun);
   CHECK(propose_site(nodes, plugins, "", "debug").max_time == 1800);
   CHECK(error_of([&] { (void)propose_site("old|9|8|1|8|1|9|1|down|0\n", plugins, ""); }) ==
-        "sinfo shows no partition that is up");
+        "sinfo shows no partition that is up [batch-system]");
   // Limited to nodes that can run jobs and to the maximum per job.
   const auto partition = [&](const std::string& rows) { return propose_site(rows, plugins, ""); };
   const std::string of_node = "|64|2|32|1|256000|1:00|up|0|", small = "|8|1|8|1|1000|1:00|up|0|";
@@ -192,7 +192,8 @@ TEST_CASE("requests that exceed the site's limits are refused with the numbers")
   const Site site = profile();
   JobWishes wishes;
   wishes.nodes = 17;
-  CHECK(error_of([&] { (void)size_job(site, wishes, shared_work); }) == "17 nodes are wanted, and a job can have 16");
+  CHECK(error_of([&] { (void)size_job(site, wishes, shared_work); }) ==
+        "17 nodes are wanted, and a job can have 16 [job-size]");
   wishes.nodes = 1;
   CHECK(has(error_of([&] { (void)size_job(site, wishes, shared_work); }),
             "1 node x 2 ranks: a rank needs 46.8 GiB of blocks, of 27.0 GiB that it may have: more nodes"));
@@ -207,13 +208,14 @@ TEST_CASE("requests that exceed the site's limits are refused with the numbers")
             "--memory 3GB is too small: on 16 nodes a rank needs 1000000.00 GB of blocks"));
   CHECK(error_of([&] {
           (void)size_job(site, {.node_memory = std::int64_t{1} << 50, .node_memory_text = "1125900GB"}, endless);
-        }).ends_with(" GB"));
+        }).ends_with(" GB [job-size]"));
   CHECK(error_of([&] { (void)size_job(site, {.node_memory = 4096}, endless); }) ==
-        "--mem: 2 ranks need 320 MiB besides blocks");
+        "--mem: 2 ranks need 320 MiB besides blocks [job-size]");
   const auto refused = [](const std::vector<std::string>&) {
     return codegen::ProcessResult{.exit_code = 1, .output = "a\nb\nsbatch: error: c\nd\n"};
   };
-  CHECK(error_of([&] { (void)submit_script(refused, "s"); }) == "sbatch did not take s: b\nsbatch: error: c\nd");
+  CHECK(error_of([&] { (void)submit_script(refused, "s"); }) ==
+        "sbatch did not take s: b [batch-system]\nsbatch: error: c\nd");
   CHECK(has(error_of([&] { (void)size_job(site, {.threads = 64}, shared_work); }), "nodes have 32 cores"));
   CHECK(has(error_of([&] { (void)size_job(site, {.rank_memory = std::int64_t{40} << 30}, shared_work); }),
             "a rank may have"));
@@ -266,7 +268,7 @@ TEST_CASE("time: an unknown time must be given, too long a time is refused or re
     return JobEstimate{.unknown = "how often a loop runs depends on data", .counts = true};
   };
   CHECK(error_of([&] { (void)size_job(site, {}, unknown); }) ==
-        "how often a loop runs depends on data: give --iterations N, or --time");
+        "how often a loop runs depends on data: give --iterations N, or --time [job-size]");
   CHECK(size_job(site, {.seconds = 600}, unknown).seconds == 600);
   CHECK(has(error_of([&] { (void)size_job(site, {.seconds = 90000}, unknown); }),
             "--time 1-01:00:00: a job may take 1-00:00:00"));
@@ -292,7 +294,7 @@ TEST_CASE("sweeps: every combination, and a file of its own for each") {
   check_files(elements, files("w", elements));
   const std::vector<SweepElement> clash = sweep_elements({lambda}, {"--w", "w.npy"});
   CHECK(error_of([&] { check_files(clash, files("w", clash)); }) ==
-        "--w w.npy: elements 0 and 1 of the sweep write this file: name it w-{lambda}.npy");
+        "--w w.npy: elements 0 and 1 of the sweep write this file: name it w-{lambda}.npy [file-clash]");
   const std::vector<SweepElement> same = sweep_elements({parse_sweep("d=.,./a/..")}, {"--w", "{d}/w.npy"});
   CHECK(has(error_of([&] { check_files(same, files("w", same)); }), "write this file"));
   const std::vector<SweepElement> read = sweep_elements({parse_sweep("d=x,y")}, {"--w", "{d}.npy"});

@@ -2,8 +2,11 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "frontend/syntax/token.h"
+#include "runtime/types.h"
 #include "tools/lsp/features/call_at.h"
 #include "tools/lsp/features/features.h"
 
@@ -135,14 +138,21 @@ bool is_type_word(const std::string& word) {
 }
 
 void add_language(Json& all, const std::map<std::string, Json>& names, bool types_only) {
-  for (const std::string& word : frontend::words_of_grammar()) {
+  const std::vector<std::string> words = frontend::words_of_grammar();
+  for (const std::string& word : words) {
     const bool is_type = is_type_word(word);
     if (!types_only || is_type || word == "sparse") all.push_back(item(word, is_type ? kTypeItem : kKeywordItem, ""));
   }
-  if (types_only) return;
+  if (types_only) {
+    for (const rt::ElementInfo& info : rt::kElementTypes) {
+      if (rt::is_contextual(info.type)) all.push_back(item(std::string(info.name), kTypeItem, ""));
+    }
+    return;
+  }
   for (const std::string& name : frontend::built_in_names()) {
     const BuiltinText* known = builtin_text(name);
-    if (names.contains(name)) continue;
+    const bool is_word = std::ranges::count(words, name) > 0;
+    if (names.contains(name) || (is_word && (known == nullptr || is_type_word(name)))) continue;  // c64 is a type
     all.push_back(known == nullptr
                       ? item(name, kFunctionItem, "")
                       : item(name, kFunctionItem, std::string(known->signature), std::string(known->text)));

@@ -1,13 +1,18 @@
 """The C interface of libraries that `tdslc build --library` makes: `runtime/library/abi.h` for ctypes."""
 import ctypes
+import functools
+import math
+import struct
+import sys
 import typing
 
 import numpy as np
 
 MOST_DIMENSIONS = 8
 SPARSE = 256
-DTYPES = tuple(np.dtype(dtype) for dtype in (np.bool_, np.int32, np.int64, np.float32, np.float64))
-NAMES = ("bool", "i32", "i64", "f32", "f64")
+DTYPES = tuple(np.dtype(dtype) for dtype in (np.bool_, np.int32, np.int64, np.float32, np.float64, np.complex64, np.complex128,
+                                          np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.uint64))
+NAMES = ("bool", "i32", "i64", "f32", "f64", "c64", "c128", "i8", "u8", "i16", "u16", "u32", "u64")
 TYPES = {name: type_ for type_, name in enumerate(NAMES)}
 
 Extents = ctypes.c_int64 * MOST_DIMENSIONS
@@ -20,6 +25,9 @@ class CBox(ctypes.Structure):
 class CArray(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("dimensions", ctypes.c_int), ("shape", Extents), ("box_count", ctypes.c_int64),
                 ("boxes", ctypes.POINTER(CBox))]
+
+
+ARRAY_HEAD = struct.Struct(f"Pii{MOST_DIMENSIONS}qqP")  # a CArray as numbers
 
 
 class CSparse(ctypes.Structure):
@@ -60,15 +68,40 @@ _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 
 
-class Memory:
-    """Memory from malloc as a NumPy array, freed with the last array on it."""
+@functools.lru_cache(maxsize=64)
+def _owned(size: int) -> typing.Any:
+    """Memory of `size` bytes from malloc, freed with its last user."""
+    def __del__(self: typing.Any, free: typing.Any = _free, address_of: typing.Any = ctypes.addressof) -> None:
+        free(address_of(self))
 
-    def __init__(self, address: int, shape: typing.Tuple[int, ...], dtype: "np.dtype[typing.Any]") -> None:
-        self.__array_interface__ = {"data": (address, False), "shape": shape, "typestr": dtype.str, "version": 3}
-        self._address = address
+    return type("Memory", (ctypes.c_char * size,), {"__del__": __del__})
 
-    def __del__(self, free: typing.Any = _free) -> None:
-        free(self._address)
+
+def array_of_memory(address: int, shape: typing.Tuple[int, ...], dtype: "np.dtype[typing.Any]") -> "np.ndarray[typing.Any, typing.Any]":
+    """Memory from malloc as an array, freed with the last array on it."""
+    return np.ndarray(shape, dtype, _owned(dtype.itemsize * math.prod(shape)).from_address(address))
+
+
+def _slow_address(array: "np.ndarray[typing.Any, typing.Any]") -> int:
+    return array.ctypes.data
+
+
+def _fast_address(array: typing.Any, pointer: typing.Any = ctypes.c_void_p, after: int = object.__basicsize__) -> int:
+    """An array's structure begins with the head of all objects and this address (numpy/ndarraytypes.h)."""
+    address: int = pointer.from_address(id(array) + after).value or 0
+    return address
+
+
+def _address() -> typing.Callable[[typing.Any], int]:
+    sample = np.zeros(4)
+    fast = sys.implementation.name == "cpython" and all(_fast_address(part) == _slow_address(part) for part in (sample, sample[1:]))
+    if fast:
+        return _fast_address
+    return _slow_address
+
+
+# The address of an array's first element.
+address_of = _address()
 
 
 def c_words(words: typing.Sequence[str]) -> typing.Tuple[typing.Any, int]:

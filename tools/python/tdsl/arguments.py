@@ -105,14 +105,15 @@ class Description:
         self.count = len(layouts)
         self.arrays = (abi.CArray * self.count)()
         self.rows: typing.Dict[int, abi.CSparse] = {}
-        self._boxes: typing.List[abi.CBox] = []
+        self.boxes: typing.List[abi.CBox] = []
         for number, (c_array, layout) in enumerate(zip(self.arrays, layouts)):
             c_array.name, c_array.type = layout[0].encode(), layout[1]
             if layout[2]:
                 self._describe(c_array, layout)
             elif number in sparse:
                 self._request_rows(number, c_array)
-        self._blank = type(self.arrays).from_buffer_copy(self.arrays)
+        self.view = memoryview(self.arrays).cast("B")
+        self._blank = bytes(self.view)
 
     def _describe(self, c_array: abi.CArray, layout: Layout) -> None:
         name, type_, boxes = layout
@@ -129,7 +130,7 @@ class Description:
             if strides is not None:
                 c_box.stride = abi.Extents(*[stride // abi.DTYPES[type_].itemsize for stride in strides])
         c_array.boxes = c_boxes
-        self._boxes += [c_boxes[k] for k in range(len(boxes))]
+        self.boxes += [c_boxes[k] for k in range(len(boxes))]
 
     def _request_rows(self, number: int, c_array: abi.CArray) -> None:
         rows = self.rows[number] = abi.CSparse(ctypes.sizeof(abi.CSparse))
@@ -140,19 +141,19 @@ class Description:
     def point_to(self, boxes: typing.Iterable[Box]) -> typing.Any:
         """Fills in the addresses of these boxes, in order; returns what must live during the call."""
         keep: typing.List[typing.Any] = []
-        for c_box, box in zip(self._boxes, boxes):
+        for c_box, box in zip(self.boxes, boxes):
             array = box.array
             keep.append(array)
             if is_sparse(array):
                 keep.append(rows := _rows(array))
                 c_box.data = ctypes.addressof(rows)
             else:
-                c_box.data = array.ctypes.data
+                c_box.data = abi.address_of(array)
         return keep
 
     def reset(self) -> None:
         """Makes outputs that an earlier call has described into requests again."""
-        ctypes.memmove(self.arrays, self._blank, ctypes.sizeof(self.arrays))
+        self.view[:] = self._blank
 
 
 def _rows(matrix: typing.Any) -> abi.CSparse:

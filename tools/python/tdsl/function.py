@@ -36,6 +36,7 @@ class _Variant:
         self._params = [(parameter, option) for parameter, option in made.options.items() if option not in inputs]
         outputs = list(dict.fromkeys([*made.results, *made.updated]))
         self._wanted = dict.fromkeys(outputs)
+        self._widens: typing.Optional[bool] = None  # the element types of all calls are those of the first
         self._places = {name: place for place, name in enumerate(outputs)}
         self._returned = [self._places[name] for name in made.results]
 
@@ -50,7 +51,11 @@ class _Variant:
 
     def __call__(self, arguments: Arguments) -> typing.Any:
         made = self.translated
-        inputs = {option: _plain(arguments[parameter]) for parameter, option in self._inputs}
+        inputs = {option: arguments[parameter] for parameter, option in self._inputs}
+        if self._widens is None:
+            self._widens = any(_plain(value) is not value for value in inputs.values())
+        if self._widens:
+            inputs = {option: _plain(value) for option, value in inputs.items()}
         params = {option: arguments[parameter] for parameter, option in self._params}
         wanted: Arguments = dict(self._wanted) if made.updated else self._wanted
         later = []

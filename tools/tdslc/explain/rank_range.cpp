@@ -1,8 +1,10 @@
 #include "tools/tdslc/explain/rank_range.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -20,6 +22,7 @@
 #include "tools/tdslc/explain/plan_report.h"
 #include "tools/tdslc/job/size.h"
 #include "tools/tdslc/job/text.h"
+#include "tools/tdslc/streams.h"
 #include "tools/tdslc/submit/site_file.h"
 
 namespace tdsl::tools {
@@ -105,6 +108,27 @@ std::vector<std::int64_t> counts_between(std::int64_t first, std::int64_t last, 
   return counts;
 }
 
+/// On a terminal: a line that names the number of ranks being planned, from the second second on. Removed at the end.
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    if (shown_) print_error("\r\x1b[K");
+  }
+  void plans_on(std::int64_t ranks) {
+    if (!terminal_ || std::chrono::steady_clock::now() - begin_ < std::chrono::seconds(1)) return;
+    print_error(fmt::format("\rplanning on {} …\x1b[K", rt::counted(static_cast<std::size_t>(ranks), "rank")));
+    shown_ = true;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  bool shown_ = false;
+};
+
 /// Plans the program on several numbers of ranks.
 class RangePlanner {
  public:
@@ -124,7 +148,8 @@ class RangePlanner {
     request_.suggest_ranks = false;
   }
 
-  [[nodiscard]] Row planned_on(std::int64_t ranks) const {
+  [[nodiscard]] Row planned_on(std::int64_t ranks) {
+    progress_.plans_on(ranks);
     const PlanReport report = make_report(operations_, on(ranks));
     Row row;
     row.ranks = ranks;
@@ -148,7 +173,7 @@ class RangePlanner {
   }
 
   /// The smallest number of ranks that fits, given one that does not and a larger one that does; nodes remain full.
-  [[nodiscard]] std::int64_t first_fitting(std::int64_t too_few, std::int64_t enough) const {
+  [[nodiscard]] std::int64_t first_fitting(std::int64_t too_few, std::int64_t enough) {
     const std::int64_t unit = too_few < nodes_.ranks ? 1 : nodes_.ranks;
     while (enough - too_few > unit) {
       const std::int64_t middle = too_few + (enough - too_few) / unit / 2 * unit;
@@ -187,6 +212,7 @@ class RangePlanner {
   Nodes nodes_;
   plan::Machine machine_;
   ReportRequest request_;
+  ProgressLine progress_;
 };
 
 std::int64_t nodes_for(std::int64_t ranks, const Nodes& nodes) { return (ranks + nodes.ranks - 1) / nodes.ranks; }
@@ -201,7 +227,7 @@ std::string size_text(std::int64_t ranks, const Nodes& nodes) {
 }
 
 /// The smallest number of ranks of the range on which the program fits.
-std::optional<std::int64_t> fits_from(const std::vector<Row>& rows, const RangePlanner& planner) {
+std::optional<std::int64_t> fits_from(const std::vector<Row>& rows, RangePlanner& planner) {
   const auto first = std::ranges::find_if(rows, &Row::fits);
   if (first == rows.end()) return std::nullopt;
   return first == rows.begin() ? first->ranks : planner.first_fitting((first - 1)->ranks, first->ranks);
@@ -254,7 +280,7 @@ std::string rank_range_text(const CommandLine& line, const Front& front, const c
                             const rt::AppOptions& options) {
   refuse_single_questions(line, options);
   const Nodes nodes = nodes_of(line, options);
-  const RangePlanner planner(line, front, operations, options, nodes);
+  RangePlanner planner(line, front, operations, options, nodes);
   std::vector<Row> rows;
   for (const std::int64_t ranks : counts_between(*line.ranks, *line.last_ranks, nodes.ranks))
     rows.push_back(planner.planned_on(ranks));

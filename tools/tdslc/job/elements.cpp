@@ -9,6 +9,7 @@
 
 #include "runtime/check.h"
 #include "runtime/io/file_kind.h"
+#include "runtime/message_id.h"
 
 namespace tdsl::tools {
 
@@ -16,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void option_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
+[[noreturn]] void option_error(const std::string& text) {
+  throw rt::RunError(rt::with_id(text, "bad-option"), rt::ExitCode::kUsage);
+}
 
 double bytes_of_file(const fs::path& path) {
   std::error_code error;

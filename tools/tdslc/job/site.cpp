@@ -9,13 +9,16 @@
 
 #include "runtime/app/options/options.h"
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "tools/tdslc/job/text.h"
 
 namespace tdsl::tools {
 
 namespace {
 
-[[noreturn]] void site_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
+[[noreturn]] void site_error(const std::string& text) {
+  throw rt::RunError(rt::with_id(text, "site-profile"), rt::ExitCode::kUsage);
+}
 
 /// True for values allowed in an `#SBATCH` line without quotes.
 bool is_plain(std::string_view value) {
@@ -274,7 +277,8 @@ Site propose_site(std::string_view nodes, std::string_view plugins, std::string_
   auto chosen = std::ranges::find_if(
       partitions, [&](const Partition& p) { return p.up && (wanted.empty() ? p.is_default : p.name == wanted); });
   if (chosen == partitions.end()) chosen = std::ranges::find_if(partitions, [](const Partition& p) { return p.up; });
-  if (chosen == partitions.end()) throw rt::RunError("sinfo shows no partition that is up", rt::ExitCode::kRunTime);
+  if (chosen == partitions.end())
+    throw rt::RunError("sinfo shows no partition that is up [batch-system]", rt::ExitCode::kRunTime);
   Site site;
   site.partition = chosen->name;
   site.launcher = lists_pmix(plugins) ? JobLauncher::kSrun : JobLauncher::kMpirun;

@@ -8,13 +8,16 @@
 
 #include "runtime/app/options/options.h"
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "tools/tdslc/job/text.h"
 
 namespace tdsl::tools {
 
 namespace {
 
-[[noreturn]] void size_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
+[[noreturn]] void size_error(const std::string& text) {
+  throw rt::RunError(rt::with_id(text, "job-size"), rt::ExitCode::kUsage);
+}
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

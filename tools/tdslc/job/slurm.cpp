@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "tools/tdslc/job/text.h"
 
 namespace tdsl::tools {
@@ -112,9 +113,10 @@ std::string submit_script(const CommandRunner& run, const std::string& script) {
   for (int lines = 0; lines < 3 && begin != std::string_view::npos && begin > 0; ++lines)
     begin = said.rfind('\n', begin - 1);
   if (begin != std::string_view::npos && begin > 0) said.remove_prefix(begin + 1);
-  throw rt::RunError(
+  throw rt::RunError(rt::with_id(
       fmt::format("sbatch did not take {}{}", script,
-                  said.empty() ? fmt::format(": exit code {}", result.exit_code) : ": " + std::string(said)));
+                  said.empty() ? fmt::format(": exit code {}", result.exit_code) : ": " + std::string(said)),
+      "batch-system"));
 }
 
 std::vector<JobState> JobFollower::asked_states() {
@@ -129,7 +131,8 @@ std::vector<JobState> JobFollower::asked_states() {
   if (forgotten)
     states = accounted_states(run_({"sacct", "-n", "-X", "-P", "-o", "JobID,State,ExitCode", "-j", job_}).output);
   if (states.empty() && !ended())
-    throw rt::RunError(fmt::format("job {}: Slurm does not know it any more: {}", job_, trimmed(result.output)));
+    throw rt::RunError(rt::with_id(
+        fmt::format("job {}: Slurm does not know it any more: {}", job_, trimmed(result.output)), "batch-system"));
   return states;
 }
 

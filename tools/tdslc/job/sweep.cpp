@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <string_view>
 
 #include "runtime/check.h"
+#include "runtime/message_id.h"
 #include "tools/tdslc/job/text.h"
 
 namespace tdsl::tools {
@@ -16,7 +18,9 @@ namespace {
 /// Slurm allows 1001 array elements by default.
 constexpr std::size_t kMostElements = 1000;
 
-[[noreturn]] void sweep_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
+[[noreturn]] void sweep_error(const std::string& text, std::string_view id = "bad-option") {
+  throw rt::RunError(rt::with_id(text, id), rt::ExitCode::kUsage);
+}
 
 void replace_all(std::string& text, const std::string& what, const std::string& by) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
@@ -89,7 +93,8 @@ void check_files(const std::vector<SweepElement>& elements, const std::vector<El
       const auto [known, first] = writers.emplace(plain_path(path), k);
       if (first || known->second == k) continue;
       sweep_error(fmt::format("--{} {}: elements {} and {} of the sweep write this file: name it {}", option, path,
-                              known->second, k, named_after(path, elements[k])));
+                              known->second, k, named_after(path, elements[k])),
+                  "file-clash");
     }
   }
   for (std::size_t k = 0; k < files.size(); ++k) {
@@ -97,7 +102,8 @@ void check_files(const std::vector<SweepElement>& elements, const std::vector<El
       const auto known = writers.find(plain_path(path));
       if (known == writers.end() || known->second == k) continue;
       sweep_error(fmt::format("--{} {}: element {} of the sweep reads this file, and element {} writes it", option,
-                              path, k, known->second));
+                              path, k, known->second),
+                  "file-clash");
     }
   }
 }

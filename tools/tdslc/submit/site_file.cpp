@@ -8,6 +8,7 @@
 
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
+#include "runtime/message_id.h"
 #include "tools/build/output_file.h"
 #include "tools/build/process.h"
 #include "tools/tdslc/front.h"
@@ -31,8 +32,9 @@ std::string printed_by(const std::vector<std::string>& command, bool may_fail) {
   if (result.exit_code == 0) return result.output;
   if (may_fail) return {};
   throw rt::RunError(
-      fmt::format("{} does not answer: {}", command.front(),
-                  result.output.empty() ? "is Slurm installed here?" : std::string(trimmed(result.output))));
+      rt::with_id(fmt::format("{} does not answer: {}", command.front(),
+                              result.output.empty() ? "is Slurm installed here?" : std::string(trimmed(result.output))),
+                  "batch-system"));
 }
 
 Site proposed(const std::string& partition) {

@@ -14,6 +14,8 @@ from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SU
 
 _SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
 _BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
+# Of integers; they bind more tightly than comparisons and less than sums, as in Python.
+_INTEGER_BITS = {ast.BitAnd: ("&", SUM - 0.4), ast.BitXor: ("^", SUM - 0.6), ast.BitOr: ("|", SUM - 0.8)}
 
 
 _LISTED = 64  # elements of an array of the module that is written into the program
@@ -113,7 +115,9 @@ class Expressions:
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Invert) and value.type != "bool":
-            raise Place(node, "import-operator", "`~` of integers")
+            if value.type[0] != "i":
+                raise Place(node, "import-operator", "`~` of numbers that are no integers")
+            return Value(f"~{value.at(UNARY)}", value.type, value.shape, UNARY)
         if isinstance(node.op, ast.Not):
             return self.negated(self.truth(value, node))
         return self.negated(value)
@@ -183,8 +187,10 @@ class Expressions:
         if a.type[0] == "i" and b.type[0] == "i" and (op in (ast.LShift, ast.RShift) or op is ast.BitAnd):
             return self.bits(op, a, b, shape, node)
         if op in _BITS or (a.type == b.type == "bool" and op in (ast.Mult, ast.Add) and (a.rank or b.rank)):
+            if a.type[0] == "i" and b.type[0] == "i":
+                return self.integer_bits(op, a, b, shape)
             if a.type != "bool" or b.type != "bool":
-                raise Place(node, "import-operator", "operators of bits of integers")
+                raise Place(node, "import-operator", "operators of bits of numbers that are no integers")
             symbol, level = _BITS[op if op in _BITS else ast.BitAnd if op is ast.Mult else ast.BitOr]
             return Value(f"{a.at(level + 1)} {symbol} {b.at(level + 1)}", "bool", shape, level)
         if a.type == b.type == "bool":
@@ -215,10 +221,17 @@ class Expressions:
         if op is ast.BitAnd:
             number = b.size.constant if b.literal and b.size is not None else None
             if number is None or number < 0 or number & (number + 1):
-                raise Place(node, "import-operator", "operators of bits of integers")
+                return self.integer_bits(op, a, b, shape)
             return self.operator(ast.Mod, a, text_of(number + 1), node)
         power = text_of(2 ** b.size.constant) if b.literal and 0 <= b.size.constant < 62 else Value(f"2 ** {b.at(POSTFIX)}", b.type, b.shape, POWER, natural=True)
         return self.operator(ast.Mult, a, power, node) if op is ast.LShift else self.floor_division(a, power, shape)
+
+    @staticmethod
+    def integer_bits(op, a, b, shape):
+        symbol, level = _INTEGER_BITS[op]
+        natural = a.natural and b.natural or op is ast.BitAnd and (a.natural or b.natural)
+        a, b, type_ = unified(a, b)
+        return Value(f"{a.at(level)} {symbol} {b.at(level + 0.1)}", type_, shape, level, literal=a.literal and b.literal, natural=natural)
 
     @staticmethod
     def real(value, other):
