@@ -44,6 +44,7 @@ Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
     if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
       bad("`" + *name + "` is " + lowerer.graph.text(t) + "; a dimension needs an integer scalar");
     }
+    if (!labels_of(t.body).empty()) bad("a dimension cannot depend on the index variable `" + *name + "`");
     return lowerer.graph.extent_of(ir::cast(Scalar::kI64, t.body), *name);
   }
   if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {

@@ -154,7 +154,7 @@ def warned(result, kind):
 
 
 def command_in(text, beginning):
-    found = re.search(beginning + r" (.*?)( \(TDSL_LAUNCH.*\))?$", text)
+    found = re.search(beginning + r" (.*?)( \(TDSL_LAUNCH.*\))?( \[[a-z-]+\])?$", text)
     require(found, f"no command in: {text}")
     return found[1]
 
