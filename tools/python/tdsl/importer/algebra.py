@@ -161,9 +161,7 @@ def _histogram(call):
             name = call.let("counts", counts.code)
             counts = Value(f"{name} / diff({edges.code}) / f64(sum({name}))", "f64", (bins,), PRODUCT)
         return Value("", "tuple", items=[counts, edges])
-    weights = call.value("weights")
-    place = call.let("bin", f"min(searchsorted(linspace({low}, {high}, {number} + 1), {value.code}, side=right), {number}) - 1")
-    counted = call.let("counted", f"bincount({place}, {number}, weights={weights.code})")
+    counted = call.let("sums", f"histogram({value.code}, {low}, {high}, {number}, weights={floating(call.value('weights')).code})")
     return Value("", "tuple", items=[Value(counted, "f64", (bins,)), edges])
 
 
