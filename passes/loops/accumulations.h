@@ -8,7 +8,7 @@
 
 namespace tdsl::passes {
 
-/// What the value of an update `x[i] = x[i] + value` may read: tensors other than x, or x as well.
+/// The tensors that `value` may read in an update `x[i] = x[i] + value`: all but x, or all.
 enum class ValueReads : std::uint8_t { kOthers, kAny };
 
 /// Rewrites an update of `old` spelled `x = x + value` into the form `element combine= value`; other Computes stay.
