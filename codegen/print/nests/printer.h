@@ -179,6 +179,8 @@ class Printer {
   /// there is one. Returns its name.
   std::string add_combine(const BlockedReduction& b, ir::Scalar type, codegen::Statements& to, std::string& numbers);
   /// The view of a tensor, if the values are its elements; else empty.
+  /// The conditions on row and column, each as a function behind a comma.
+  std::string conditions(const BlockedReduction& b);
   std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// `[&](Index i, Index k) { return math::exp(A(i, k)); }`
   std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
