@@ -62,8 +62,8 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
   return *operation;
 }
 
-std::shared_ptr<RepeatedOperation> Operations::list(std::shared_ptr<plan::PlannedOp> op) const {
-  auto repeated = std::make_shared<RepeatedOperation>(std::move(op), outside_, context_.me);
+std::shared_ptr<RepeatedOperation> Operations::list(std::shared_ptr<plan::PlannedOp> op) {
+  auto repeated = std::make_shared<RepeatedOperation>(std::move(op), outside_, context_.me, listed_tasks_);
   repeated->run.seconds_per_point = seconds_per_point(repeated->run, context_.options.machine);
   return list_tasks(*repeated, outside_) ? std::move(repeated) : nullptr;
 }

@@ -28,7 +28,7 @@ class Operations {
   OperationRun& enter(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, Engine::Lend lend);
   /// Lists the tasks of an operation of dense tensors, which this rank, running alone, may repeat (Note [Repeats]);
   /// null: there are too many. The outside lookup must know its tensors.
-  [[nodiscard]] std::shared_ptr<RepeatedOperation> list(std::shared_ptr<plan::PlannedOp> op) const;
+  [[nodiscard]] std::shared_ptr<RepeatedOperation> list(std::shared_ptr<plan::PlannedOp> op);
   /// The number of an operation that runs at once, not as a submitted one.
   [[nodiscard]] Index number_repeated() { return submitted_++; }
   /// The oldest operation with a step to admit, with that step listed; null: none. Operations whose steps are all
@@ -55,6 +55,7 @@ class Operations {
   std::list<std::shared_ptr<OperationRun>> unfinished_;
   std::deque<OperationRun*> to_admit_;  ///< with steps to admit
   Index submitted_ = 0;
+  Index listed_tasks_ = 0;  ///< of operations that may be repeated
 };
 
 }  // namespace tdsl::rt

@@ -11,8 +11,8 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Tasks of longer operations take longer than their listing.
-constexpr std::size_t kMostListed = 256;
+/// Most tasks of an operation, and of all listed ones: a task takes about a kilobyte.
+constexpr Index kMostListed = 256, kMostOfAll = 1 << 14;
 
 void list_parts(Input& input, const OperationRun& operation, plan::TensorId id, const plan::TensorLookup& tensors) {
   input.element_bytes = tensors(id).desc.element.bytes;
@@ -25,8 +25,8 @@ void list_parts(Input& input, const OperationRun& operation, plan::TensorId id, 
 }  // namespace
 
 RepeatedOperation::RepeatedOperation(std::shared_ptr<plan::PlannedOp> its_op, const plan::TensorLookup& lookup,
-                                     Index rank)
-    : planned(std::move(its_op)), run(planned, nullptr, lookup, rank) {
+                                     Index rank, Index& all_listed)
+    : planned(std::move(its_op)), run(planned, nullptr, lookup, rank), listed(&all_listed) {
   describe_reads(run);
   run.admitted = true;
   const plan::Op& op = planned->op;
@@ -93,7 +93,9 @@ bool list_tasks(RepeatedOperation& operation, const plan::TensorLookup& tensors)
   OperationRun& run = operation.run;
   const plan::Op& op = run.op();
   for (plan::Step step; run.cursor.next(step);) {
-    if (!step.fetch.empty() || run.tasks.size() + step.tasks.size() > kMostListed) return false;
+    operation.counted += static_cast<Index>(step.tasks.size());
+    *operation.listed += static_cast<Index>(step.tasks.size());
+    if (!step.fetch.empty() || operation.counted > kMostListed || *operation.listed > kMostOfAll) return false;
     operation.output_bytes += step.output_bytes;
     operation.assembled_bytes = std::max(operation.assembled_bytes, step.assembled_bytes);
     for (const plan::Task& task : step.tasks) {

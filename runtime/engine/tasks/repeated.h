@@ -10,7 +10,12 @@ namespace tdsl::rt {
 /// An operation whose tasks were listed once, on a rank that runs alone, and run again with other tensors of the same
 /// shapes and layouts. Note [Repeats] in repeats.h.
 struct RepeatedOperation {
-  RepeatedOperation(std::shared_ptr<plan::PlannedOp> its_op, const plan::TensorLookup& lookup, Index rank);
+  RepeatedOperation(std::shared_ptr<plan::PlannedOp> its_op, const plan::TensorLookup& lookup, Index rank,
+                    Index& all_listed);
+
+  ~RepeatedOperation() { *listed -= counted; }
+  RepeatedOperation(const RepeatedOperation&) = delete;
+  RepeatedOperation& operator=(const RepeatedOperation&) = delete;
 
   /// Gives the operation the tensors of `names`, an operation of the same form.
   void rename(const plan::Op& names);
@@ -23,6 +28,8 @@ struct RepeatedOperation {
   std::vector<TensorInstance*> reads;  ///< by Op::reads, then the base; during an execution
   plan::Estimate output_bytes;
   Index assembled_bytes = 0;  ///< the most that one task assembles
+  Index* listed;              ///< the engine's number of listed tasks
+  Index counted = 0;          ///< those of this operation
 };
 
 /// Sets what follows from the operation's accesses to its operands.
