@@ -12,8 +12,8 @@
 namespace tdsl::rt {
 
 // Note [Repeats]
-// An iteration of small operations spends most of its time on finding out what the one before has found out: plans,
-// steps, tasks, boxes, blocks, dependences. On a rank that runs alone a segment whose form was seen before
+// An iteration of small operations spends most of its time on discovery: plans, steps, tasks, boxes, blocks,
+// dependences. The one before had the same. On a rank that runs alone a segment whose form was seen before
 // (record/segment_form.h) skips all of this: its operations were listed once (RepeatedOperation), and each execution
 // gives the lists the tensors of this iteration. The program's thread runs the tasks in the order of their listing,
 // which is the order in which one thread runs submitted ones, through the same preparation of calls (KernelCalls), so

@@ -55,7 +55,7 @@ Tensor<double> total(TestSession& session, const Tensor<double>& u) {
   });
 }
 
-/// What a run of 30 iterations gives and counts.
+/// Result and counts of 30 iterations.
 struct Outcome {
   std::vector<double> values;
   std::vector<std::pair<int, std::int64_t>> tasks;  ///< by site
