@@ -103,6 +103,18 @@ void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
   s.ready.offer(false);
 }
 
+std::shared_ptr<RepeatedOperation> Engine::list(std::shared_ptr<plan::PlannedOp> op) {
+  const Lock lock(state_->context.mutex);
+  return state_->repeats.list(std::move(op));
+}
+
+bool Engine::is_small(std::span<const Repeat> segment) const {
+  const Lock lock(state_->context.mutex);
+  return state_->repeats.is_small(segment);
+}
+
+void Engine::repeat(std::span<Repeat> segment) { state_->repeat(segment); }
+
 void Engine::release(plan::TensorId tensor) {
   const Lock lock(state_->context.mutex);
   state_->context.tensors.drop_name(tensor);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 namespace tdsl::rt {
 
 class Disk;
+struct RepeatedOperation;
 
 /// Observes blocks that this rank has computed. Called by tasks, outside the engine's lock.
 class BlockWatch {
@@ -120,6 +122,20 @@ class Engine {
   /// before any of its tasks can start: an update may then take over the block of the value it replaces.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
               const std::vector<plan::TensorId>& last_names = {}, Lend lend = nullptr);
+  /// An operation that runs again: of the form of one that was listed, on complete tensors.
+  struct Repeat {
+    RepeatedOperation* operation = nullptr;
+    const plan::Op* names = nullptr;  ///< has its tensors
+    Kernel kernel;
+    std::vector<plan::TensorId> last_names{};  ///< as of submit()
+  };
+  /// Lists the tasks of a planned operation for repeat(), which changes its tensors. The planner knows them; they are
+  /// dense and in memory. Null: this engine cannot repeat it. The result must not outlive the engine.
+  [[nodiscard]] std::shared_ptr<RepeatedOperation> list(std::shared_ptr<plan::PlannedOp> op);
+  /// True if the program's thread alone should run the operations at once: no thread could share their work with gain.
+  [[nodiscard]] bool is_small(std::span<const Repeat> segment) const;
+  /// Waits for submitted operations, then runs these one after the other, instead of submitting them.
+  void repeat(std::span<Repeat> segment);
   /// Drops the program's last name of the tensor; its blocks are freed when the submitted operations no longer need
   /// them.
   void release(plan::TensorId tensor);

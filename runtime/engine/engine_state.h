@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/engine/delays.h"
@@ -18,6 +19,7 @@
 #include "runtime/engine/tasks/call.h"
 #include "runtime/engine/tasks/operations.h"
 #include "runtime/engine/tasks/ready_queue.h"
+#include "runtime/engine/tasks/repeats.h"
 #include "runtime/engine/tasks/tasks.h"
 #include "runtime/engine/team.h"
 #include "runtime/engine/watch/watching.h"
@@ -59,6 +61,8 @@ struct Engine::State {
   void admit();
   void admit_step(OperationRun& operation);
   void run_task(Lock& lock, TaskRun& task);
+  double execute(Lock& lock, TaskRun& task);
+  void repeat(std::span<Repeat> segment);
   void run_kernels(const TaskRun& task, Call& call);
   void run_inspection(Lock& lock, TaskRun& task);
   template <class Work>
@@ -117,6 +121,7 @@ struct Engine::State {
   Tasks tasks{context, footprint, ready, operations, answers, disk};
   KernelCalls calls{context, footprint, profile,
                     [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }};
+  Repeats repeats{context, footprint, profile, operations, tasks};
   std::vector<std::unique_ptr<Call>> spare_calls;  ///< empty; their lists keep memory for later tasks
   Exchanges exchanges{context, outbox};
   Notices notices{context, outbox};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -167,8 +168,8 @@ void Engine::State::run_kernels(const TaskRun& task, Call& call) {
   if (context.options.watch != nullptr && task.task.last) show_outputs(*context.options.watch, task, call);
 }
 
-void Engine::State::run_task(Lock& lock, TaskRun& task) {
-  if (task.inspects != nullptr) return run_inspection(lock, task);
+/// Runs the task's kernel on its operands and counts it; returns the time of its end.
+double Engine::State::execute(Lock& lock, TaskRun& task) {
   std::unique_ptr<Call> memory;
   if (spare_calls.empty()) {
     memory = std::make_unique<Call>();
@@ -192,6 +193,12 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   calls.end_sized(task, call);
   call.clear();
   spare_calls.push_back(std::move(memory));  // one per thread at most
+  return end;
+}
+
+void Engine::State::run_task(Lock& lock, TaskRun& task) {
+  if (task.inspects != nullptr) return run_inspection(lock, task);
+  const double end = execute(lock, task);
   complete(task);
   if (!must_poll() || (!ready.empty() && end - polls.last < kPollEvery)) return;
   lock.unlock();
@@ -219,6 +226,23 @@ void Engine::State::end_task(OperationRun& operation, Index step) {
   admit();
   ready.tell_program();
   ready.offer(true);
+}
+
+void Engine::State::repeat(std::span<Repeat> segment) {
+  work_until([this] { return operations.oldest() == nullptr; });
+  try {
+    Lock lock(context.mutex);
+    if (context.options.stop) ask_to_stop(lock);
+    for (Repeat& next : segment) {
+      if (failure.failed()) break;
+      repeats.run(next, [&](TaskRun& task) { execute(lock, task); });
+    }
+    profile.front.move(context.now(), Front::kNowhere);
+  } catch (...) {
+    // A failure of a task, as in work_until().
+    failure.fail(std::current_exception());
+  }
+  if (failure.failed()) throw RunStopped{};
 }
 
 void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,

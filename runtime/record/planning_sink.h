@@ -72,6 +72,10 @@ class PlanningSink : public Sink {
   [[nodiscard]] double planning_seconds() const { return planning_seconds_; }
 
  protected:
+  /// True if segments are planned on their own: no earlier run has plans for them, and none is to get these.
+  [[nodiscard]] bool plans_segments() const { return earlier_ == nullptr && kept_ == nullptr; }
+  /// The planner, for operations that repeat without being planned.
+  [[nodiscard]] plan::Planner& its_planner() { return planner_; }
   /// Called with every planned segment; the planner still knows all tensors used or ended in it.
   virtual void planned(const plan::PlannedSegment& segment) = 0;
 

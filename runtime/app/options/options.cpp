@@ -35,6 +35,8 @@ constexpr BuiltinOption kBuiltins[] = {
      "auto, local, distributed or indirect: how cholesky, lu, solve, qr and running sums run"},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads",
      &AppOptions::reproducible},
+    {"no-replay", OptionValue::kFlag, "plan and schedule every iteration of a loop, also if it repeats the one before",
+     &AppOptions::no_replay},
     {"checkpoint", OptionValue::kDirectory,
      "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)",
      &AppOptions::checkpoint_directory},

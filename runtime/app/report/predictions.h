@@ -32,6 +32,8 @@ class Predictions {
   /// `dead`: tensors whose last use is this operation.
   void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs,
            const std::vector<plan::TensorId>& dead);
+  /// The same for an operation that repeats one of this cost on a rank that runs alone: nothing is exchanged.
+  void add_again(const plan::PlannedOp& op, const plan::Cost& cost, const std::vector<plan::TensorId>& dead);
   /// Call for a tensor that loses its last name without a use in the segment.
   void free(plan::TensorId id) { resident_.free(id); }
   /// Peak bytes of blocks if operations run one at a time.

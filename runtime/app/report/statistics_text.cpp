@@ -338,6 +338,8 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
     write_start(json, run);
     json.field("vectors", name_of(simd_level())).field("functions", math::library());
     write_phases(json, ranks);
+    json.key("replay").begin_object().field("recorded", run.repeats.kept);
+    json.field("replayed", run.repeats.repeated).field("operations", run.repeats.operations).end_object();
     write_pictures(json, run);
   }
   if (form.baseline) write_reproducible(json, ranks, form.measured);

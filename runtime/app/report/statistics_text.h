@@ -32,6 +32,13 @@ struct SurveyFacts {
   plan::Index unsurveyed = 0;  ///< operations recorded at sites that the survey had not found
 };
 
+/// Segments that repeated (Note [Repeats]).
+struct RepeatFacts {
+  std::int64_t kept = 0;        ///< segments listed for repetition
+  std::int64_t repeated = 0;    ///< segments
+  std::int64_t operations = 0;  ///< of the repeated segments
+};
+
 /// Properties of the whole run, equal on all ranks.
 struct RunDescription {
   std::string program;
@@ -45,6 +52,7 @@ struct RunDescription {
   std::vector<std::string> warnings{};
   plan::Index memory_limit = 0;  ///< per rank; 0: none
   std::vector<ShownPicture> pictures{};
+  RepeatFacts repeats{};  ///< rank 0's
 };
 
 /// One rank's numbers for one site.

@@ -51,7 +51,8 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
                            start_up_,
                            warnings_,
                            limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0),
-                           world_.rank() == 0 ? sink.pictures().shown() : std::vector<ShownPicture>()};
+                           world_.rank() == 0 ? sink.pictures().shown() : std::vector<ShownPicture>(),
+                           {sink.repeats().kept, sink.repeats().repeated, sink.repeats().operations}};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));
