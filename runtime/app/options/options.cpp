@@ -35,6 +35,8 @@ constexpr BuiltinOption kBuiltins[] = {
      "auto, local, distributed or indirect: how cholesky, lu, solve, qr and running sums run"},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads",
      &AppOptions::reproducible},
+    {"shared-windows", OptionValue::kFlag, "ranks of a node read each other's large blocks in place",
+     &AppOptions::shared_windows},
     {"checkpoint", OptionValue::kDirectory,
      "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)",
      &AppOptions::checkpoint_directory},

@@ -82,6 +82,7 @@ struct AppOptions {
   std::vector<std::string> place;  ///< NAME=LAYOUT, as given
   plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
+  bool shared_windows = false;
   std::optional<std::string> checkpoint_directory;
   std::optional<double> checkpoint_every;  ///< seconds; 0: at every boundary
   std::optional<std::string> resume_directory;

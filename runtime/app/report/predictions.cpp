@@ -32,6 +32,7 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   site.cost.bytes_received += cost.bytes_received;
   site.bytes_sent += plan::sent_bytes(op.op, op.plan, lookup, rank_, inputs.machine);
   site.bytes_from_other_nodes += plan::bytes_from_other_nodes(op.op, op.plan, lookup, rank_, inputs.machine);
+  site.bytes_in_place += static_cast<double>(plan::bytes_in_place(in_place_, op.op, op.plan, lookup, rank_));
   site.cost.boxes += cost.boxes;
   site.cost.flops += cost.flops;
   site.cost.tasks += cost.tasks;
