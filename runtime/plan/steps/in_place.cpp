@@ -33,7 +33,9 @@ TreePlace place_of_fetch(const TaskSpace& space, const Step& step, const Fetch& 
 
 bool is_read_in_place(const InPlace& rule, const PlacedTensor& tensor, const Fetch& fetch, const TreePlace& place,
                       Index me) {
-  if (rule.least == 0 || fetch.owner == me || place.parent != fetch.owner || fetch.listed >= 0) return false;
+  if (rule.least == 0 || fetch.owner == me || fetch.listed >= 0) return false;
+  // A relay's copy must not depend on its children's progress, and networks may refuse to send from read-only memory.
+  if (place.parent != fetch.owner || !place.children.empty()) return false;
   const auto node = [&rule](Index rank) { return rule.node_of_rank[static_cast<std::size_t>(rank)]; };
   if (node(fetch.owner) != node(me)) return false;
   if (tensor.desc.sized() || tensor.housing.home != Home::kMemory) return false;
