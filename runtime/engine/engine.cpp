@@ -181,9 +181,10 @@ std::vector<SiteStatistics> Engine::statistics() const {
   for (const auto& [number, site] : state_->profile.sites) {
     SiteStatistics& entry = list.emplace_back(site);
     const Traffic traffic = state_->context.world.statement_traffic(number);
-    entry.bytes_received = traffic.bytes_received;
-    entry.bytes_sent = traffic.bytes_sent;
-    entry.messages = traffic.messages_received;
+    entry.bytes_lent = state_->leases.lent(number);
+    entry.bytes_received = traffic.bytes_received + entry.bytes_in_place;
+    entry.bytes_sent = traffic.bytes_sent + entry.bytes_lent;
+    entry.messages = traffic.messages_received + entry.leases;
     entry.front = state_->profile.front.at(number);
   }
   return list;

@@ -80,6 +80,8 @@ struct SiteStatistics {
   std::int64_t bytes_received = 0, bytes_sent = 0, messages = 0, tasks = 0, kernels = 0;
   std::int64_t bytes_by_lists = 0;               ///< of the bytes received, those requested by lists
   std::int64_t list_bytes = 0;                   ///< lists sent, in control messages
+  std::int64_t bytes_in_place = 0, leases = 0;   ///< of the bytes and messages received, those read in place
+  std::int64_t bytes_lent = 0;                   ///< of the bytes sent, those that other ranks have read in place
   std::int64_t disk_read = 0, disk_written = 0;  ///< bytes; without reads for peers
   std::int64_t stored = 0, stored_bytes = 0;     ///< elements in blocks of sized results, and bytes of the blocks
   double flops = 0;

@@ -14,6 +14,7 @@
 #include "runtime/engine/messages/boundary_messages.h"
 #include "runtime/engine/messages/exchange.h"
 #include "runtime/engine/messages/fetches.h"
+#include "runtime/engine/messages/leases.h"
 #include "runtime/engine/messages/notices.h"
 #include "runtime/engine/tasks/admission.h"
 #include "runtime/engine/tasks/call.h"
@@ -114,8 +115,9 @@ struct Engine::State {
   DiskTransfers disk{context, footprint, profile};
   Relays relays;
   Lists lists{context, footprint, outbox, in_flight, profile};
-  Fetches fetches{context, footprint, outbox, sized, disk, relays, lists};
-  Answers answers{context, outbox, in_flight, sized, disk, relays, lists};
+  Leases leases{context, outbox, in_flight, profile};
+  Fetches fetches{context, footprint, outbox, sized, disk, relays, lists, leases};
+  Answers answers{context, outbox, in_flight, sized, disk, relays, lists, leases};
   Admission admission{context, footprint, in_flight, sized, disk, relays, lists};
   Operations operations;
   Tasks tasks{context, footprint, ready, operations, answers, disk};

@@ -37,6 +37,8 @@ constexpr BuiltinOption kBuiltins[] = {
      &AppOptions::reproducible},
     {"no-replay", OptionValue::kFlag, "plan and schedule every iteration of a loop, also if it repeats the one before",
      &AppOptions::no_replay},
+    {"shared-windows", OptionValue::kFlag, "ranks of a node read each other's large blocks in place",
+     &AppOptions::shared_windows},
     {"checkpoint", OptionValue::kDirectory,
      "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)",
      &AppOptions::checkpoint_directory},

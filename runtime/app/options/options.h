@@ -83,6 +83,7 @@ struct AppOptions {
   plan::Factorise factorise = plan::Factorise::kAuto;
   bool reproducible = false;
   bool no_replay = false;  ///< every iteration is planned and submitted
+  bool shared_windows = false;
   std::optional<std::string> checkpoint_directory;
   std::optional<double> checkpoint_every;  ///< seconds; 0: at every boundary
   std::optional<std::string> resume_directory;

@@ -44,6 +44,7 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
   site.bytes_sent += plan::sent_bytes(op.op, op.plan, lookup, rank_, inputs.machine);
   site.bytes_from_other_nodes += plan::bytes_from_other_nodes(op.op, op.plan, lookup, rank_, inputs.machine);
   add_work(site.cost, cost);
+  site.bytes_in_place += static_cast<double>(plan::bytes_in_place(in_place_, op.op, op.plan, lookup, rank_));
   const bool sized = op.part == 0 && !op.op.outputs.empty() && op.op.outputs.front().sized();
   if (sized) {
     site.stored += op.op.outputs.front().stored;

@@ -61,6 +61,7 @@ struct SiteNumbers {
   double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, begin = 0, seconds = 0;
   double stored = 0, stored_bytes = 0;
   double bytes_by_lists = 0, list_bytes = 0;
+  double bytes_in_place = 0, predicted_in_place = 0;
   double disk_read = 0, disk_written = 0;
   double writes = 0, written_bytes = 0;  ///< to output files
   double wall = 0, kernel_seconds = 0, waiting_seconds = 0,

@@ -27,6 +27,10 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   mine.writes = sink.writes();
   mine.predictions = sink.predictions();
   mine.traffic = world_.total_traffic();
+  for (const SiteStatistics& site : mine.sites) {
+    mine.traffic.bytes_received += site.bytes_in_place;
+    mine.traffic.bytes_sent += site.bytes_lent;
+  }
   mine.received_from = world_.received_from();
   phases_.total = phases_.start + phases_.read + phases_.plan + phases_.compute + phases_.write;
   mine.phases = phases_;

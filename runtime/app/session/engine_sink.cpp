@@ -13,6 +13,7 @@
 #include "runtime/app/session/together.h"
 #include "runtime/app/session/written_tiles.h"
 #include "runtime/base/number_format.h"
+#include "runtime/engine/store/shared_windows.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/assembled.h"
 #include "runtime/kernels/combine.h"
@@ -31,7 +32,8 @@ EngineSink::EngineSink(const RunSetup& setup)
 
 void EngineSink::enable_predictions(bool baseline) {
   const int rank = setup_.world.rank();
-  predictions_.enable(rank);
+  const SharedWindows* const windows = setup_.store.windows();
+  predictions_.enable(rank, windows != nullptr ? windows->rule() : plan::InPlace());
   if (!baseline) return;
   baseline_cost_.emplace();
   baseline_.emplace(setup_.plan_inputs, [this, rank](const plan::PlannedOp& op, const plan::TensorLookup& lookup,

@@ -298,7 +298,7 @@ void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
     if (operation.lend) block.buffer = operation.lend(task.out_box);
     if (block.buffer == nullptr) take_over_operand(task, *output, block);
     if (block.buffer == nullptr)
-      block.buffer = context_.store.allocate(task.out_box.volume() * output->element_bytes());
+      block.buffer = context_.store.allocate_block(task.out_box.volume() * output->element_bytes());
   }
 }
 
@@ -313,7 +313,7 @@ void KernelCalls::begin_updated(TaskRun& task, Call& call) {
     block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
     return;
   }
-  block.buffer = context_.store.allocate(task.out_box.volume() * output.element_bytes());
+  block.buffer = context_.store.allocate_block(task.out_box.volume() * output.element_bytes());
   Call::Assembly copy{row_major(block.buffer->data(), task.out_box), output.element_bytes()};
   const Box written = written_box(task);
   for (const InputPart& part : base.parts) {
@@ -342,7 +342,7 @@ void KernelCalls::begin_continued(TaskRun& task, Call& call) {
         continue;
       }
     }
-    block.buffer = context_.store.allocate(box.volume() * output.element_bytes());
+    block.buffer = context_.store.allocate_block(box.volume() * output.element_bytes());
     if (read < 0) continue;
     Call::Assembly copy{row_major(block.buffer->data(), box), output.element_bytes()};
     const Input& input = task.inputs[static_cast<std::size_t>(read)];
