@@ -29,6 +29,7 @@ enum class OptionValue {
   kFile,
   kDirectory,
   kCount,
+  kSteps,
   kSeconds,
   kSeed,
   kBytes,
@@ -81,6 +82,7 @@ struct AppOptions {
   std::optional<std::string> save_plan_file;
   std::vector<std::string> place;  ///< NAME=LAYOUT, as given
   plan::Factorise factorise = plan::Factorise::kAuto;
+  std::optional<int> time_tile;  ///< 1 to plan::kMostHeight
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;
   std::optional<double> checkpoint_every;  ///< seconds; 0: at every boundary
