@@ -13,8 +13,8 @@ namespace {
 constexpr double kTileBytes = 256 * 1024;       ///< of one of two copies: both fit the second-level cache
 constexpr double kLongest = 2;                  ///< the last dimension over the others: its lines are contiguous
 constexpr double kCachedOverMemory = 4;         ///< rates of reading
-constexpr double kLeastGain = 0.8;              ///< of the time step by step
-constexpr Index kLeastPoints = Index{1} << 16;  ///< of a rank, below which the choice is not worth its risk
+constexpr double kMostShare = 0.8;              ///< of the time step by step, at most
+constexpr Index kLeastOfRank = Index{1} << 16;  ///< of a rank, below which the choice is not worth its risk
 
 /// The part of the tensor on a rank, cut along the first dimension.
 std::vector<Index> part_of_rank(const StencilLoop& loop, Index ranks) {
@@ -97,9 +97,9 @@ Index time_tile(const StencilLoop& loop, Index asked, const Machine& machine, In
   const auto most = static_cast<Index>(std::min(steps, static_cast<std::uint64_t>(kMostHeight)));
   if (asked > 0) return std::min(asked, most);
   const std::vector<Index> part = part_of_rank(loop, ranks);
-  if (volume(part) < static_cast<double>(kLeastPoints)) return 1;
+  if (volume(part) < static_cast<double>(kLeastOfRank)) return 1;
   Index best = 1;
-  double least = kLeastGain * seconds_of_step(loop, 1, machine, ranks, threads);
+  double least = kMostShare * seconds_of_step(loop, 1, machine, ranks, threads);
   for (Index height = 2; height <= most; height *= 2) {
     // A rank's margin is then longer than its part.
     if (ranks > 1 && std::max(loop.reach.front().below, loop.reach.front().above) * height > part.front()) break;

@@ -73,8 +73,8 @@ std::string_view value_name(OptionValue value) {
     case OptionValue::kDuration: return "TIME";
     case OptionValue::kFile: return "FILE";
     case OptionValue::kDirectory: return "DIR";
-    case OptionValue::kCount:
-    case OptionValue::kSteps: return "N";
+    case OptionValue::kCount: return "N";
+    case OptionValue::kSteps: return "T";
     case OptionValue::kSeed: return "N";
     case OptionValue::kSeconds: return "SECONDS";
     case OptionValue::kBytes: return "SIZE";

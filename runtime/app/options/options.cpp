@@ -35,7 +35,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"factorise", OptionValue::kName,
      "auto, local, distributed or indirect: how cholesky, lu, solve, qr and running sums run"},
     {"time-tile", OptionValue::kSteps,
-     "steps of a loop of stencils that ranks compute between exchanges (default: the planner chooses); 1: each alone"},
+     "steps of a loop of stencils between exchanges (default 1); auto: the cheapest number"},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads",
      &AppOptions::reproducible},
     {"checkpoint", OptionValue::kDirectory,
@@ -188,12 +188,13 @@ class OptionParser {
           fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " +
                      std::to_string(*result_.threads));
         break;
-      case OptionValue::kSteps:
-        result_.time_tile = parse_count(take_value(name), what);
-        if (*result_.time_tile > plan::kMostHeight)
-          fail_usage(what + ": at most " + std::to_string(plan::kMostHeight) + " steps, not " +
-                     std::to_string(*result_.time_tile));
+      case OptionValue::kSteps: {
+        const std::string steps = take_value(name);
+        result_.time_tile = steps == "auto" ? 0 : parse_count(steps, what);
+        if (result_.time_tile > plan::kMostHeight)
+          fail_usage(what + ": at most " + std::to_string(plan::kMostHeight) + " steps, not " + steps);
         break;
+      }
       case OptionValue::kSeconds: {
         const std::string seconds = take_value(name);
         result_.heartbeat = seconds == "0" ? 0 : parse_count(seconds, what);

@@ -82,7 +82,7 @@ struct AppOptions {
   std::optional<std::string> save_plan_file;
   std::vector<std::string> place;  ///< NAME=LAYOUT, as given
   plan::Factorise factorise = plan::Factorise::kAuto;
-  std::optional<int> time_tile;  ///< 1 to plan::kMostHeight
+  int time_tile = 1;  ///< steps of a block of a loop of stencils, at most plan::kMostHeight; 0: by price
   bool reproducible = false;
   std::optional<std::string> checkpoint_directory;
   std::optional<double> checkpoint_every;  ///< seconds; 0: at every boundary

@@ -86,7 +86,7 @@ void Session::gathers_in_silence(int line) { impl_->silent.insert(line); }
 Index Session::time_tile(const plan::StencilLoop& loop) {
   const plan::PlanInputs& inputs = impl_->setup.plan_inputs;
   return impl_->control.decide(
-      plan::time_tile(loop, options().time_tile.value_or(0), inputs.machine, inputs.ranks, inputs.threads));
+      plan::time_tile(loop, options().time_tile, inputs.machine, inputs.ranks, inputs.threads));
 }
 
 const AppOptions& Session::options() const { return impl_->setup.options; }
