@@ -47,7 +47,7 @@ inline constexpr std::array kHeaderPaths = std::to_array<std::string_view>({
     "runtime/kernels/tiles.h",
     "runtime/library/library.h",
     "runtime/kernels/foreign.h",
-    "runtime/kernels/time_steps.h",
+    "runtime/kernels/steps/time_steps.h",
 });
 
 /// Functions of the emitted file itself.

@@ -1,4 +1,4 @@
-#include "runtime/kernels/time_steps.h"
+#include "runtime/kernels/steps/time_steps.h"
 
 #include <doctest/doctest.h>
 
