@@ -119,7 +119,7 @@ struct ComputeKernel {
   /// otherwise.
   std::vector<std::optional<Extent>> scattered;
   bool once = false;  ///< a scatter by `=` into a compressed result: an element stored twice stops the run
-  /// The kernel runs so many steps, a host value, of a loop (TimeTileStep); absent: one.
+  /// The number of steps of a loop that the kernel runs (TimeTileStep), a host value; absent: one.
   std::optional<ValueId> steps;
   int earlier = 0;                 ///< then the read of the values before the first step
   std::vector<plan::Reach> reach;  ///< and per label the distances of one step

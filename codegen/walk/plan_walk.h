@@ -35,7 +35,7 @@ struct WalkRequest {
   std::set<std::string> line_files;           ///< those in which a record of a series is a line
   std::map<std::string, StoredInput> stored;  ///< other inputs are estimated
   plan::Factorise factorise = plan::Factorise::kAuto;
-  plan::Index time_tile = 1;  ///< --time-tile; 0: by price, on this machine with so many threads per rank
+  plan::Index time_tile = 1;  ///< --time-tile; 0: by price, on this machine with these threads per rank
   plan::Machine machine;
   int threads = 1;
 };

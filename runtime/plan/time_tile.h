@@ -6,9 +6,9 @@
 
 // Note [Time tiles]
 // A loop of steps `U = f(U)`, where f reads U at constant distances, runs in blocks of `height` steps. A block is one
-// operation: it reads its box grown by `height` times these distances and computes what it needs of the steps between,
-// also the margins that its neighbors compute, too. So ranks exchange once per block, and tiles of a task stay in cache
-// for the steps of a block. Each element is the same expression of the same values for every height.
+// operation: it reads its box grown by `height` times these distances and computes the points of earlier steps that the
+// last one depends on, also margins that neighbors compute, too. So ranks exchange once per block, and tiles of a task
+// stay in cache for the steps of a block. Each element is the same expression of the same values for every height.
 
 namespace tdsl::plan {
 
