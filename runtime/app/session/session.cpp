@@ -83,6 +83,12 @@ void Session::gathers(int line, std::string_view routine, std::string_view opera
 
 void Session::gathers_in_silence(int line) { impl_->silent.insert(line); }
 
+Index Session::time_tile(const plan::StencilLoop& loop) {
+  const plan::PlanInputs& inputs = impl_->setup.plan_inputs;
+  return impl_->control.decide(
+      plan::time_tile(loop, options().time_tile, inputs.machine, inputs.ranks, inputs.threads));
+}
+
 const AppOptions& Session::options() const { return impl_->setup.options; }
 
 std::uint64_t Session::seed() const { return options().seed; }
