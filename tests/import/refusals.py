@@ -5,7 +5,7 @@ from scipy import linalg
 TABLE = np.zeros(300)
 
 
-def unknown_name(x): return np.fft.fft(x)  # import-name
+def unknown_name(x): return np.fft.hfft(x)  # import-name
 
 
 def unknown_names(x):
@@ -119,10 +119,18 @@ def star(x, *rest): return x  # import-call
 def calls_star(x): return np.maximum(*(x, x))  # import-call
 
 
-def complex_constant(x): return x * 1j  # import-complex
+def complex_order(z): return z > 1  # import-complex
 
 
-def complex_type(n): return np.zeros(n, dtype=np.complex128)  # import-complex
+def complex_rounding(z): return np.round(z * 1j)  # import-complex
+
+
+def complex_remainder(z): return z % 2  # import-complex
+
+
+def complex_in_reals(x):
+    x[0] = 1j  # import-complex
+    return x
 
 
 def half(n): return np.zeros(n, dtype=np.float16)  # import-type

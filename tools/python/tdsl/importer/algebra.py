@@ -5,7 +5,7 @@ import dataclasses
 from .elements import OPERATORS
 from .extents import Extent
 from .table import numpy, product, transposed
-from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, text_of, unified
+from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, is_complex, text_of, unified
 
 @numpy("dot", "a b", method=True)
 def _dot(call):
@@ -30,6 +30,8 @@ def _inner(call):
     a, b = call.value("a"), call.value("b")
     if a.rank != 1 or b.rank != 1:
         call.refuse("import-rank", f"np.{call.name} of matrices")
+    if call.name == "vdot" and is_complex(a):
+        return product(Value(f"conj({a.code})", a.type, a.shape), b, call.node)
     return _matrix_product(call, a, b)
 
 
@@ -71,13 +73,18 @@ def _add_at(call):
 
 @numpy("linalg.inv linalg.cholesky linalg.det", "a")
 def _of_matrix(call):
+    """Of a matrix, or of the last two dimensions of a batch."""
     value = floating(call.value("a"))
-    return Value(f"{call.short}({value.code})", value.type, () if call.short == "det" else value.shape)
+    if value.rank < 2:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    return Value(f"{call.short}({value.code})", value.type, value.shape[:-2] if call.short == "det" else value.shape)
 
 
 @numpy("linalg.solve", "a b")
 def _solve(call):
     a, b, type_ = unified(floating(call.value("a")), floating(call.value("b")))
+    if b.rank not in (a.rank - 1, a.rank) or a.rank < 2:
+        call.refuse("import-rank", f"np.linalg.solve of {a.rank} and {b.rank} dimensions")
     return Value(f"solve({a.code}, {b.code})", type_, b.shape)
 
 

@@ -4,14 +4,15 @@ import dataclasses
 
 from .arguments import entry
 from .table import METHODS, NUMPY, PYTHON, Call, numpy, selected_count, stored
-from .values import COMPARISON, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, of_extent, text_of, unified
+from .values import COMPARISON, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, is_complex, of_extent, part_type, text_of, unified
 
 _SAME = {name: name for name in "exp sqrt sin cos tan tanh log log1p expm1 log2 log10 exp2 sinh cosh cbrt floor ceil trunc sign isnan isinf isfinite".split()}
 _RENAMED = {"absolute": "abs", "abs": "abs", "fabs": "abs", "rint": "round", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
-            "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "conjugate": "", "conj": "", "real": "", "positive": ""}
+            "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "conjugate": "conj", "conj": "conj", "real": "real", "imag": "imag", "angle": "arg", "positive": ""}
 _MATH = {"sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "fabs", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "erf", "erfc", "gamma", "lgamma",
          "isnan", "isinf", "isfinite"}
-_KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "positive"}
+_KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "imag", "positive"}
+_REAL_RESULTS = {"absolute", "abs", "real", "imag", "angle"}
 
 
 def _elementwise(call):
@@ -21,11 +22,11 @@ def _elementwise(call):
         plain = Call(call.translator, call.node, call.name, {"x": dataclasses.replace(value, mask=None, rows=False)})
         return dataclasses.replace(_elementwise(plain), mask=value.mask, rows=value.rows)
     value = call.translator.require_plain(value, call.node)
-    if not name:
+    if not name or name in ("real", "conj") and not is_complex(value):
         return value
     if call.short not in _KEEP_INTEGERS or value.type == "bool":
         value = floating(value)
-    type_ = "bool" if call.short in ("isnan", "isinf", "isfinite") else value.type
+    type_ = "bool" if call.short in ("isnan", "isinf", "isfinite") else part_type(value.type) if call.short in _REAL_RESULTS else value.type
     return stored(call, Value(f"{name}({value.code})", type_, value.shape))
 
 
@@ -139,7 +140,7 @@ def _clip(call):
     return stored(call, two(call, "min", value, call.value("a_max")) if call.has("a_max") else value)
 
 
-@numpy("float64 float32 int64 int32", "x")
+@numpy("float64 float32 int64 int32 complex64 complex128 complex_", "x")
 def _cast(call):
     return cast(call.value("x"), TYPES[call.name])
 
@@ -154,6 +155,18 @@ def _python_cast(call):
 
 
 PYTHON.update({name: entry("x", _python_cast) for name in ("float", "int", "bool")})
+
+
+def _python_complex(call):
+    value = call.value("x")
+    if value.rank:
+        call.refuse("import-rank", "complex() of an array")
+    if not call.has("y"):
+        return cast(value, "c128")
+    return Value(f"c128({floating(value).code}, {floating(call.value('y')).code})", "c128")
+
+
+PYTHON["complex"] = entry("x y=", _python_complex)
 
 
 @numpy("round round_ around", "x decimals= out=", method=True)

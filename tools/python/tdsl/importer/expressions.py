@@ -9,8 +9,8 @@ from . import names
 from .arguments import bind_arguments
 from .errors import Place, Skip
 from .extents import Extent
-from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, of_extent, text_of,
-                     unified)
+from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, is_complex, of_extent,
+                     part_type, text_of, unified)
 
 _SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
 _BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
@@ -67,12 +67,10 @@ class Expressions:
         thing = self.script.object_of(node)
         if isinstance(node, ast.Attribute) and node.attr == "pi" and thing == math.pi:
             return Value("pi", "f64", literal=True)
-        if isinstance(thing, (bool, int, float)):
+        if isinstance(thing, (bool, int, float, complex)):
             return text_of(thing)
         if isinstance(thing, np.generic) and thing.dtype.name in TYPES:
             return cast(text_of(thing.item()), TYPES[thing.dtype.name])
-        if isinstance(thing, complex):
-            raise Place(node, "import-complex", "complex numbers")
         if isinstance(thing, str):
             return Value("", "text", known=thing)
         if thing is None and not isinstance(node, ast.Attribute) and node.id not in vars(self.script.module):
@@ -91,11 +89,9 @@ class Expressions:
         value = node.value
         if value is None:
             return Value("", "none", known=None)
-        if isinstance(value, complex):
-            raise Place(node, "import-complex", "complex numbers")
         if isinstance(value, str):
             return Value("", "text", known=value)
-        if not isinstance(value, (bool, int, float)):
+        if not isinstance(value, (bool, int, float, complex)):
             raise Place(node, "import-expression", f"a {type(value).__name__} is not translated")
         return text_of(value)
 
@@ -199,6 +195,8 @@ class Expressions:
             a, b = self.real(a, b), self.real(b, a)
             a, b, type_ = unified(a, b)
             return Value(f"{a.at(PRODUCT)} / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT, literal=a.literal and b.literal)
+        if op in (ast.FloorDiv, ast.Mod) and (is_complex(a) or is_complex(b)):
+            raise Place(node, "import-complex", "`//` and `%` of complex numbers")
         if op is ast.FloorDiv:
             return self.floor_division(a, b, shape)
         size = self.size_of(op, a, b)
@@ -236,7 +234,7 @@ class Expressions:
     @staticmethod
     def real(value, other):
         """An operand of `/`: integers become f64, scalars beside an f32 array f32."""
-        if value.type in ("f32", "f64"):
+        if value.type[0] in "fc":
             return value
         return cast(value, "f32" if other.type == "f32" and other.rank and not value.rank and not value.literal else "f64")
 
@@ -306,7 +304,9 @@ class Expressions:
         if node.attr == "T":
             return names.transposed(value)
         if node.attr == "real":
-            return value
+            return Value(f"real({value.code})", part_type(value.type), value.shape) if is_complex(value) else value
+        if node.attr == "imag":
+            return Value(f"imag({value.code})", part_type(value.type), value.shape)
         raise Place(node, "import-name", f"the attribute .{node.attr} is not translated")
 
     def _call(self, node):

@@ -7,7 +7,7 @@ from .elements import two
 from .extents import Extent
 from .structure import array_of
 from .table import METHODS, NUMPY, PYTHON, Call, numpy, reshaped
-from .values import PRODUCT, Value, cast, floating
+from .values import PRODUCT, Value, cast, floating, is_complex, part_type
 
 _REDUCTIONS = {"amax": "max", "amin": "min", "max": "max", "min": "min", "count_nonzero": "count", "var": "variance", "average": "mean"}
 _FIXED_TYPES = {"argmax": "i64", "argmin": "i64", "count": "i64", "any": "bool", "all": "bool"}
@@ -41,7 +41,7 @@ def _reduce(call):
     if call.has("ddof"):
         options += f", ddof={call.value('ddof').code}"
     if name in ("mean", "variance", "std", "median"):
-        type_ = "f32" if value.type == "f32" else "f64"
+        type_ = floating(value).type if name == "mean" else part_type(floating(value).type)
     else:
         type_ = _FIXED_TYPES.get(name, "i64" if name in ("sum", "prod") and value.type in ("bool", "i32") else value.type)
     if not value.rank:
@@ -78,8 +78,10 @@ def _masked(call, name, value):
         call.refuse("import-mask", "a reduction of a[condition] with options")
     axis = ", axis=0" if value.rows and call.has("axis") else ""
     shape = value.shape[1:] if axis else ()
+    if is_complex(value) and name not in ("sum", "prod", "mean", "count"):
+        call.refuse("import-complex", f"{name} of a[condition] of complex numbers")
     mask, real = mask_of(value), value.type in ("f32", "f64")
-    type_ = value.type if real else "f64"
+    type_ = floating(value).type
     rest = "" if not value.rows or axis else "".join(f" * {extent.factor()}" for extent in value.shape[1:])
     count = f"count({value.mask}){rest}"
 
@@ -90,7 +92,7 @@ def _masked(call, name, value):
         neutral = ("0.0" if real else "0") if name == "sum" else "1.0" if real else "1"
         return Value(f"{name}({filled(neutral)}{axis})", result, shape)
     if name == "mean":
-        return Value(f"sum({filled('0.0' if real else '0')}{axis}) / {type_}({count})", type_, shape, level=PRODUCT)
+        return Value(f"sum({filled('0.0' if real else '0')}{axis}) / {part_type(type_)}({count})", type_, shape, level=PRODUCT)
     if name in ("variance", "std"):
         middle = call.let("middle", f"sum({filled('0.0' if real else '0')}{axis}) / {type_}({count})")
         squares = filled("0.0", f"({value.code} - {middle}) ** 2")

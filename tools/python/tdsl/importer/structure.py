@@ -337,6 +337,12 @@ def _stack(call):
 @numpy("repeat tile", "a count axis=")
 def _repeat(call):
     value, count = call.value("a"), call.translator.extent(call.given["count"])
+    if call.name == "repeat" and value.rank > 1:
+        if not call.has("axis"):
+            value = reshaped(value, (Extent(-1),), call.node)
+        axis = call.axis(value.rank, default=0)
+        shape = value.shape[:axis] + (value.shape[axis].multiply(count),) + value.shape[axis + 1:]
+        return Value(f"repeat({value.code}, {count.code()}, axis={axis})", value.type, shape)
     if value.rank != 1:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
     return Value(f"{call.name}({value.code}, {count.code()})", value.type, (value.shape[0].multiply(count),))

@@ -6,7 +6,7 @@ from . import names
 from .errors import Place
 from .extents import Extent
 from .scopes import Binding
-from .values import POSTFIX, PRODUCT, SUM, UNARY, Value, cast
+from .values import POSTFIX, PRODUCT, SUM, UNARY, Value, cast, is_complex
 
 
 def _is_slice(node):
@@ -295,6 +295,8 @@ class Subscripts:
         if value.type != base.type and not (value.literal and value.type == "i64" and base.type != "bool"):
             if base.type == "bool" and value.type != "bool":
                 raise Place(node, "import-type", "numbers are stored in a bool array")
+            if is_complex(value) and not is_complex(base):
+                raise Place(node, "import-complex", "complex numbers are stored in an array of reals")
             value = cast(value, base.type)
         elif value.literal and value.type != base.type:
             value = cast(value, base.type) if base.type == "f64" else value

@@ -128,8 +128,6 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         if isinstance(value, (str, bytes, dict, set, list, tuple)) or callable(value):
             raise Place(self.function, "import-argument", f"`{name}` is a {type(value).__name__}: numbers and arrays are translated")
         dtype = np.asarray(value).dtype
-        if dtype.kind == "c":
-            raise Place(self.function, "import-complex", f"`{name}` is complex")
         if dtype.name not in TYPES:
             raise Place(self.function, "import-argument", f"`{name}` has elements of type {dtype}")
         if dtype.name in WIDENED:
