@@ -549,3 +549,19 @@ def batches(T):
 
 
 def repeated_rows(A): return np.repeat(A, 2, axis=0), np.repeat(A[:2, :3], 3), np.repeat(A, 2, axis=1)
+
+
+def short_integers(image): return image // 3, image % 7, image - image.min(), image + 10, image * 2 - 1, image ** 2, image >> 4 & 3, image ^ 0x55, ~image, image << 1 | 1
+
+
+def beside_short_integers(image):
+    return image + 300, image.astype(np.int64) - 128, image / 255, image.max() - image.min(), image.sum(), image.mean(axis=0), image > 300, image[0, 0] + 200
+
+
+def bytes_from_numbers(image, A):
+    levels = np.clip(128 + 20 * A, 0, 255).astype(np.uint8)
+    mask = np.where(image > 128, 255, 0).astype(np.uint8)
+    table = np.zeros(256, dtype=np.uint8)
+    table[10:] = np.arange(246)[::-1]
+    image[image > 200] = 200
+    return levels, mask, table[levels], np.bincount(levels.ravel(), minlength=256), np.maximum(levels, mask), image.max() + 100

@@ -61,7 +61,7 @@ def _add_at(call):
         call.refuse("import-target", "np.add.at of a part of an array")
     base, index, value = call.value("target"), call.value("index"), call.value("value")
     binding = translator.binding(node.id)
-    if base.rank != 1 or index.rank != 1 or value.rank > 1 or index.type not in ("i64", "i32") or binding.fixed or binding.target is None:
+    if base.rank != 1 or index.rank != 1 or value.rank > 1 or index.type[0] not in "iu" or binding.fixed or binding.target is None:
         call.refuse("import-subscript", "np.add.at other than a vector of numbers at a vector of places")
     translator.changed_in_place(node.id, binding, call.node)
     i = translator.fresh("i")
@@ -153,7 +153,7 @@ def _histogram(call):
     """Counts or sums of weights between equal edges, and the edges; NumPy's own arithmetic decides the bin of each element."""
     value, translator = floating(call.value("a")), call.translator
     bins = translator.plain(call.given["bins"]) if call.has("bins") and not isinstance(call.given["bins"], (ast.List, ast.Tuple)) else text_of(10)
-    if value.rank != 1 or bins.rank or bins.type not in ("i64", "i32") or call.has("range") and call.has("weights"):
+    if value.rank != 1 or bins.rank or bins.type[0] not in "iu" or call.has("range") and call.has("weights"):
         call.refuse("import-option", "np.histogram of a matrix, with edges, or with a range and weights")
     bins = translator.extent(call.given["bins"]) if call.has("bins") else Extent(10)
     bounds = call.any_value("range").items if call.has("range") else None

@@ -4,7 +4,7 @@ import dataclasses
 
 from .arguments import entry
 from .table import METHODS, NUMPY, PYTHON, Call, numpy, selected_count, stored
-from .values import COMPARISON, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, is_complex, of_extent, part_type, text_of, unified
+from .values import COMPARISON, PRODUCT, SHORT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, is_complex, of_extent, part_type, text_of, unified
 
 _SAME = {name: name for name in "exp sqrt sin cos tan tanh log log1p expm1 log2 log10 exp2 sinh cosh cbrt floor ceil trunc sign isnan isinf isfinite".split()}
 _RENAMED = {"absolute": "abs", "abs": "abs", "fabs": "abs", "rint": "round", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
@@ -13,6 +13,12 @@ _MATH = {"sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "fabs", "log2", "log
          "isnan", "isinf", "isfinite"}
 _KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "imag", "positive"}
 _REAL_RESULTS = {"absolute", "abs", "real", "imag", "angle"}
+
+
+def _floating(call, value):
+    if value.type in SHORT and value.type != "u32":
+        call.refuse("import-type", f"np.{call.short} of {value.type}, which NumPy computes in less than f64: convert it")
+    return floating(value)
 
 
 def _elementwise(call):
@@ -25,7 +31,7 @@ def _elementwise(call):
     if not name or name in ("real", "conj") and not is_complex(value):
         return value
     if call.short not in _KEEP_INTEGERS or value.type == "bool":
-        value = floating(value)
+        value = _floating(call, value)
     type_ = "bool" if call.short in ("isnan", "isinf", "isfinite") else part_type(value.type) if call.short in _REAL_RESULTS else value.type
     return stored(call, Value(f"{name}({value.code})", type_, value.shape))
 
@@ -46,7 +52,7 @@ def _two(call):
     name = _TWO[call.name]
     a, b = call.value("a"), call.value("b")
     if name not in ("max", "min", "%") or call.name.startswith("math."):
-        a, b = floating(a), floating(b)
+        a, b = _floating(call, a), _floating(call, b)
     return stored(call, two(call, name, a, b))
 
 
@@ -94,7 +100,7 @@ def _logical_not(call):
 def _as_bool(value):
     if value.type == "bool":
         return value
-    return Value(f"{value.at(SUM)} != {'0' if value.type[0] == 'i' else '0.0'}", "bool", value.shape, COMPARISON)
+    return Value(f"{value.at(SUM)} != {'0' if value.type[0] in 'iu' else '0.0'}", "bool", value.shape, COMPARISON)
 
 
 @numpy("negative square reciprocal", "x out=")
@@ -140,7 +146,7 @@ def _clip(call):
     return stored(call, two(call, "min", value, call.value("a_max")) if call.has("a_max") else value)
 
 
-@numpy("float64 float32 int64 int32 complex64 complex128 complex_", "x")
+@numpy("float64 float32 int64 int32 uint8 int8 uint16 int16 uint32 complex64 complex128 complex_", "x")
 def _cast(call):
     return cast(call.value("x"), TYPES[call.name])
 

@@ -9,13 +9,13 @@ from . import names
 from .arguments import bind_arguments
 from .errors import Place, Skip
 from .extents import Extent
-from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, is_complex, of_extent,
+from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SHORT, SUM, TYPES, UNARY, Value, broadcast, cast, is_complex, of_extent,
                      part_type, text_of, unified)
 
 _SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
 _BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
 # Of integers; they bind more tightly than comparisons and less than sums, as in Python.
-_INTEGER_BITS = {ast.BitAnd: ("&", SUM - 0.4), ast.BitXor: ("^", SUM - 0.6), ast.BitOr: ("|", SUM - 0.8)}
+_INTEGER_BITS = {ast.LShift: ("<<", SUM - 0.2), ast.RShift: (">>", SUM - 0.2), ast.BitAnd: ("&", SUM - 0.4), ast.BitXor: ("^", SUM - 0.6), ast.BitOr: ("|", SUM - 0.8)}
 
 
 _LISTED = 64  # elements of an array of the module that is written into the program
@@ -111,7 +111,7 @@ class Expressions:
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Invert) and value.type != "bool":
-            if value.type[0] != "i":
+            if value.type[0] not in "iu":
                 raise Place(node, "import-operator", "`~` of numbers that are no integers")
             return Value(f"~{value.at(UNARY)}", value.type, value.shape, UNARY)
         if isinstance(node.op, ast.Not):
@@ -145,7 +145,7 @@ class Expressions:
             return Value("false", "bool", known=False)
         if value.type == "bool":
             return value
-        return Value(f"{value.at(SUM)} != {'0' if value.type[0] == 'i' else '0.0'}", "bool", level=COMPARISON)
+        return Value(f"{value.at(SUM)} != {'0' if value.type[0] in 'iu' else '0.0'}", "bool", level=COMPARISON)
 
     def _binop(self, node):
         left, right = self.expression(node.left), self.expression(node.right)
@@ -180,10 +180,13 @@ class Expressions:
         if op is ast.MatMult:
             return names.product(a, b, node)
         shape = broadcast(node, a.shape, b.shape)
-        if a.type[0] == "i" and b.type[0] == "i" and (op in (ast.LShift, ast.RShift) or op is ast.BitAnd):
+        integers = a.type[0] in "iu" and b.type[0] in "iu"
+        if integers and SHORT & {a.type, b.type} and op in _INTEGER_BITS:
+            return self.integer_bits(op, a, b, shape)
+        if integers and op in (ast.LShift, ast.RShift, ast.BitAnd):
             return self.bits(op, a, b, shape, node)
         if op in _BITS or (a.type == b.type == "bool" and op in (ast.Mult, ast.Add) and (a.rank or b.rank)):
-            if a.type[0] == "i" and b.type[0] == "i":
+            if integers:
                 return self.integer_bits(op, a, b, shape)
             if a.type != "bool" or b.type != "bool":
                 raise Place(node, "import-operator", "operators of bits of numbers that are no integers")
@@ -209,7 +212,7 @@ class Expressions:
         if op is ast.Mod:
             return Value(f"mod({a.code}, {b.code})", type_, shape, size=Extent.of(f"mod({a.code}, {b.code})") if size is not None else None)
         if op is ast.Pow:
-            if type_[0] == "i" and b.literal and b.code.startswith("-"):
+            if type_[0] in "iu" and b.literal and b.code.startswith("-"):
                 a, type_ = cast(a, "f64"), "f64"
             return Value(f"{a.at(POSTFIX)} ** {b.at(POSTFIX)}", type_, shape, POWER, literal=literal)
         raise Place(node, "import-operator", f"the operator {op.__name__} is not translated")
@@ -249,7 +252,7 @@ class Expressions:
         return a.size.multiply(b.size) if op is ast.Mult else a.size if op is ast.Mod else None
 
     def floor_division(self, a, b, shape):
-        natural, size = a.natural and b.natural, a.size
+        natural, size = all(value.natural or value.type[0] == "u" for value in (a, b)), a.size
         divisor = b.size
         a, b, type_ = unified(a, b)
         if type_ in ("f32", "f64"):

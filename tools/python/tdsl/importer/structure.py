@@ -12,7 +12,7 @@ def filled(call, shape, type_, number):
     """A constructor of zeros or ones, or of another number as text."""
     extents = ", ".join(extent.code() for extent in shape)
     if not shape:
-        return Value(cast(text_of(int(number) if type_[0] == "i" else float(number)), type_).code, type_)
+        return Value(cast(text_of(int(number) if type_[0] in "iu" else float(number)), type_).code, type_)
     if type_ == "f64":
         return Value(f"{'ones' if number else 'zeros'}({extents})", type_, shape)
     one = {"bool": "true" if number else "false", "i64": str(number)}.get(type_, f"{type_}({number})")

@@ -5,7 +5,7 @@ import dataclasses
 from .arguments import entry
 from .errors import Place
 from .extents import Extent, product as product_of
-from .values import POSTFIX, PRODUCT, TYPES, Value, broadcast, cast, is_complex, unified
+from .values import POSTFIX, PRODUCT, SUMMED_WIDER, TYPES, Value, broadcast, cast, is_complex, unified
 
 PYTHON, NUMPY, METHODS = {}, {}, {}
 # The functions, methods and names of Python that take complex numbers.
@@ -128,7 +128,7 @@ def product(a, b, node):
     if type_ == "bool":
         raise Place(node, "import-type", "a product of bool arrays")
     value = Value(f"{a.at(PRODUCT)} @ {b.at(PRODUCT + 1)}", type_, shape, PRODUCT)
-    return cast(dataclasses.replace(value, type="i64"), "i32") if type_ == "i32" else value
+    return cast(dataclasses.replace(value, type="i64"), type_) if type_ in SUMMED_WIDER else value
 
 
 def transposed(value):

@@ -19,7 +19,7 @@ from .scopes import Binding, Frame, Scopes
 from .source import parameters
 from .statements import Statements
 from .subscripts import Subscripts
-from .values import TYPES, WIDENED, Value
+from .values import TYPES, Value
 
 _MOST_ROUNDS = 60
 
@@ -130,8 +130,6 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         dtype = np.asarray(value).dtype
         if dtype.name not in TYPES:
             raise Place(self.function, "import-argument", f"`{name}` has elements of type {dtype}")
-        if dtype.name in WIDENED:
-            self.note(self.function, f"`{name}` of type {dtype.name} is i64, which does not wrap as NumPy's does")
         return TYPES[dtype.name]
 
     def scalar(self, name, option, dimensions, sizes):

@@ -12,8 +12,6 @@ import time
 import numpy as np
 
 from ..errors import Different
-from .values import WIDENED
-
 _LIMIT = 600  # seconds of one program
 _CANCELLED = 1e-6  # of the arguments: results below it are what rounding leaves of a difference
 TOLERANCE = {"f32": 1e-4, "f64": 1e-9}
@@ -117,7 +115,7 @@ def rounding(arguments):
 def _given(value, path):
     """The text of an option: a number, or the file of an array."""
     if isinstance(value, np.ndarray) and value.ndim:
-        np.save(path, value.astype(np.int64) if value.dtype.name in WIDENED else np.ascontiguousarray(value).astype(value.dtype.newbyteorder("=")))
+        np.save(path, np.ascontiguousarray(value).astype(value.dtype.newbyteorder("=")))
         return path
     number = np.asarray(value).item()
     if isinstance(number, complex):
