@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/sema/types.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
