@@ -10,7 +10,7 @@ def unknown_name(x): return np.fft.hfft(x)  # import-name
 
 def unknown_names(x):
     y = np.unwrap(x)  # import-name
-    z = np.unique(x)  # import-name
+    z = np.trim_zeros(x)  # import-name
     w = y + 1
     return x.tolist()  # import-name
 
@@ -139,9 +139,6 @@ def functions_of_bytes(image): return np.sqrt(image)  # import-type
 def half(n): return np.zeros(n, dtype=np.float16)  # import-type
 
 
-def places_of_matrix(A): return np.where(A > 0)  # import-shape
-
-
 def contains(a, x):
     y = a in x  # import-operator
     return a
@@ -244,12 +241,6 @@ def backwards(x): return x[4:1:-1]  # import-step
 
 
 def float_range(x): return np.arange(0.0, 1.0, 0.1)  # import-type
-
-
-def selected(x): return x[x > 0]  # import-mask
-
-
-def row_mask(A, x): return A[A[:, 0] > 0]  # import-mask
 
 
 def index_store(A, p):

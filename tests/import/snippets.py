@@ -565,3 +565,24 @@ def bytes_from_numbers(image, A):
     table[10:] = np.arange(246)[::-1]
     image[image > 200] = 200
     return levels, mask, table[levels], np.bincount(levels.ravel(), minlength=256), np.maximum(levels, mask), image.max() + 100
+
+
+def found_extents(x, y, A, k):
+    kept = x[x > 0]
+    i, j = np.nonzero(A > 1)
+    keys, counts = np.unique(k, return_counts=True)
+    return kept * 2 - 1, np.sort(y[x > 0]), A[A > 1], i, j, np.where(y > 1)[0], keys, counts, len(kept), np.concatenate([kept, x]), np.extract(x > 1, y), np.unique(A > 0)
+
+
+def found_rows(A, x, k):
+    rows, (keys, group) = A[A[:, 0] > 0], np.unique(k % 3, return_inverse=True)
+    return rows, rows @ x, rows.T @ rows, keys[group], np.flatnonzero(A > 1), x[x > 0] @ x[x > 0]
+
+
+def found_in_loops(x, n):
+    s = 0.0
+    for t in range(n):
+        kept = x[x > 0.1 * t]
+        largest = np.sort(kept)[::-1]
+        s += largest.sum() + len(largest)
+    return s

@@ -122,7 +122,7 @@ def _angles(call):
 @numpy("where", "c a= b=")
 def _where(call):
     if not call.has("a"):
-        return Value("", "tuple", items=[places_where(call, call.value("c"))])
+        return Value("", "tuple", items=all_places(call, call.value("c")))
     c, a, b = _as_bool(call.value("c")), call.value("a"), call.value("b")
     shape = broadcast(call.node, c.shape, broadcast(call.node, a.shape, b.shape))
     a, b, type_ = unified(a, b)
@@ -131,10 +131,19 @@ def _where(call):
     return Value(f"where({c.code}, {a.code}, {b.code})", type_, shape)
 
 
+def all_places(call, condition):
+    """A vector of places for each dimension."""
+    if condition.rank == 1:
+        return [places_where(call, condition)]
+    names = [call.translator.fresh("place") for _ in condition.shape]
+    call.translator.local_names[-1].extend(names)
+    call.translator.emit(f"let ({', '.join(names)}) = nonzero({_as_bool(condition).code});")
+    count = call.translator.found_extent(names[0])
+    return [Value(name, "i64", (count,), natural=True) for name in names]
+
+
 def places_where(call, condition):
     """The places where a condition holds: a selection of all places."""
-    if condition.rank != 1:
-        call.refuse("import-shape", f"the places of np.{call.short}: their number depends on data")
     return Value(f"iota({condition.shape[0].code()})", "i64", condition.shape, mask=_as_bool(condition).code)
 
 

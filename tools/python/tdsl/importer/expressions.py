@@ -124,19 +124,35 @@ class Expressions:
         return Value(f"!{value.at(UNARY)}", "bool", value.shape, UNARY, known=known)
 
     def plain(self, node):
-        """The value of a node that is neither a tuple nor a selection."""
+        """The value of a node that is no tuple; a selection is taken out."""
         return self.require_plain(self.expression(node), node)
 
-    @staticmethod
-    def require_plain(value, node):
+    def require_plain(self, value, node):
         if value.items is not None:
             raise Place(node, "import-tuple", "a tuple as an operand")
         if value.type in ("none", "function", "text"):
             what = {"none": "None", "function": "a function", "text": "a text"}[value.type]
             raise Place(node, "import-expression", f"{what} as an operand")
-        if value.mask is not None:
-            raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
-        return value
+        return value if value.mask is None else self.taken_out(value)
+
+    def taken_out(self, value):
+        """A selection as an array, whose extent the data determine."""
+        whole = value.rank == 1 and value.code == f"iota({value.shape[0].code()})"
+        code = f"nonzero({value.mask})" if whole else f"filter({value.code}, {value.mask})"
+        return self.of_found_extent("kept", code, value.type, value.shape[1:] if value.rows else ())
+
+    def of_found_extent(self, word, code, type_, rest=()):
+        """A declaration of an array whose first extent is found in the run."""
+        name = self.fresh(word)
+        self.local_names[-1].append(name)
+        self.emit(f"let {name} = {code};")
+        return Value(name, type_, (self.found_extent(name), *rest), storage=self.new_storage())
+
+    def found_extent(self, name):
+        count = self.fresh(f"{name}_count")
+        self.local_names[-1].append(count)
+        self.emit(f"let {count} = size({name}, 0);")
+        return Extent.of(count)
 
     def truth(self, value, node):
         if value.rank:
@@ -164,8 +180,7 @@ class Expressions:
         both, selected = left.mask == right.mask and left.rows == right.rows, left if left.mask else right
         other = right if left.mask else left
         if isinstance(node.op, ast.MatMult) or not both and (other.mask or other.rank > (selected.rank - 1 if selected.rows else 0)):
-            self.require_plain(left, node)
-            self.require_plain(right, node)
+            return self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
         left, right = (dataclasses.replace(value, mask=None, rows=False) for value in (left, right))
         result = self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
         return dataclasses.replace(result, mask=selected.mask, rows=selected.rows)

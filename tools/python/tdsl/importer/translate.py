@@ -175,7 +175,7 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         for number, value in enumerate(items):
             if value.items is not None or value.type == "none":
                 raise Place(self.function.body[-1], "import-return", "a tuple or None within the result")
-            self.require_plain(value, self.function.body[-1])
+            value = self.require_plain(value, self.function.body[-1])
             declared = any(b.target == value.code and b.value.memory is None for b in self.frame.blocks[0].values())
             if declared and value.code not in results and value.code not in self.options.values() and value.code not in self.outside:
                 self.emit(f"output {value.code};")
