@@ -38,7 +38,7 @@ class ComplexNumbers:
             sizes.append(size)
         if not self.exact and self.part("fourier") and self.chance(0.3):
             lines += self.transforms(names, sizes, shape)
-        return lines + self.rng.choice([self.complex_part, self.complex_sum, self.complex_product, self.complex_scatter])(names[-1], names[0], shape, scalar,
+        return lines + self.rng.choice([self.complex_part, self.complex_sum, self.complex_product, self.complex_scatter, self.complex_places])(names[-1], names[0], shape, scalar,
                                                                                                                          sizes[-1], sizes[0])
 
     def complex_part(self, z, w, shape, scalar, size, other):
@@ -79,6 +79,19 @@ class ComplexNumbers:
         else:
             lines = [Stmt(f"var ${name}: c128[3] = zeros(3);"), Stmt(f"for $i in 0..{n.text}", (), [[Stmt(f"${name}[mod($i, 3)] = ${name}[mod($i, 3)] + ${z}[$i];")]])]
         return lines + [self.within(f"real(${name}) - imag(${name})", scalar, self.three(), 2 * reach)]
+
+    def complex_places(self, z, w, shape, scalar, size, other):
+        """Elements read and written at places of a table, in index notation and in a loop."""
+        if len(shape) != 1:
+            return self.complex_part(z, w, shape, scalar, size, other)
+        n, kind = shape[0].text, {"f64": "c128", "f32": "c64"}[scalar]
+        p, g, s = (self.new_name("p") for _ in range(3))
+        lines = [Stmt(f"let ${p} = permutation({n}, key={self.rng.randrange(9)});"), Stmt(f"let ${g}[i] = ${z}[${p}[i]] * {self.rng.choice(['2i', '1.5'])};")]
+        if self.chance(0.5):
+            lines.append(Stmt(f"let ${s}[${p}[i]]: {kind}[{n}] = ${w}[i];"))
+        else:
+            lines += [Stmt(f"var ${s} = ${w};"), Stmt(f"${s}[${p}[i]] = ${g}[i];")]
+        return lines + [self.within(f"real(${g}) - imag(${s})", scalar, shape, 2 * size + 2 * max(size, other))]
 
     def three(self):
         from model import Dim
