@@ -204,8 +204,7 @@ Tensor call_einsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
       subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
     Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
-    if (sums && ir::is_integer(t.scalar()))
-      factor.body = converted(factor.body, summed_type(t.scalar()));
+    if (sums && ir::is_integer(t.scalar())) factor.body = converted(factor.body, summed_type(t.scalar()));
     product = k == 0 ? factor : lowerer.algebra.arithmetic(BinaryOp::kMul, product, factor, range);
   }
   ComputeSpec spec;

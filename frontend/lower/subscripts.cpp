@@ -211,8 +211,7 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   if (result.rank() != 0 && index_place != nullptr) {
     const char* batch =
-        result.rank() == 2 ? "; `@` and routines such as det take all matrices at once: put its dimension first"
-                           : "";
+        result.rank() == 2 ? "; `@` and routines such as det take all matrices at once: put its dimension first" : "";
     lowerer.reports.fail(
         DiagnosticId::kSliceInIndex, *index_place,
         std::string("an index variable cannot stand beside a slice; subscript every dimension with an index") + batch);
