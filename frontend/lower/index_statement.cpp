@@ -238,6 +238,7 @@ Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, c
   }
   if (op.kind == ast::AssignKind::kMin || op.kind == ast::AssignKind::kMax)
     require_ordered(reports, op.kind == ast::AssignKind::kMin ? "`min=`" : "`max=`", type, op.range);
+  if (op.kind != ast::AssignKind::kSet) values.common_type(Common{type, Weak::kNo}, value, op.range);
   const Expr e = values.scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;

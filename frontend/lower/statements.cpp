@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/sema/types.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
@@ -302,6 +303,7 @@ void assign_whole(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbo
   const SourceRange& place = a.definition.value->range;
   Tensor value = lower(lowerer, *a.definition.value);
   if (op.kind != ast::AssignKind::kSet) {
+    lowerer.values.common_type(Common{type.scalar, Weak::kNo}, value, op.range);
     value = lowerer.values.converted_to(value, type.scalar, "`" + name + "`", place);
     const Tensor old = symbol->storage
                            ? lowerer.values.stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)

@@ -13,7 +13,6 @@ from . import compiled, explained, translation
 from .errors import ArgumentError, CompileError, Different, Error, RunError, TranslationError
 from .program import Program
 
-_WIDENED = {np.dtype(name).num for name in ("uint8", "int8", "uint16", "int16", "uint32")}
 Arguments = typing.Dict[str, typing.Any]
 
 
@@ -36,7 +35,6 @@ class _Variant:
         self._params = [(parameter, option) for parameter, option in made.options.items() if option not in inputs]
         outputs = list(dict.fromkeys([*made.results, *made.updated]))
         self._wanted = dict.fromkeys(outputs)
-        self._widens: typing.Optional[bool] = None  # the element types of all calls are those of the first
         self._places = {name: place for place, name in enumerate(outputs)}
         self._returned = [self._places[name] for name in made.results]
 
@@ -52,17 +50,13 @@ class _Variant:
     def __call__(self, arguments: Arguments) -> typing.Any:
         made = self.translated
         inputs = {option: arguments[parameter] for parameter, option in self._inputs}
-        if self._widens is None:
-            self._widens = any(_plain(value) is not value for value in inputs.values())
-        if self._widens:
-            inputs = {option: _plain(value) for option, value in inputs.items()}
         params = {option: arguments[parameter] for parameter, option in self._params}
         wanted: Arguments = dict(self._wanted) if made.updated else self._wanted
         later = []
         for output, parameter in made.updated.items():
             array = arguments[parameter]
             _require_alone(parameter, arguments)
-            if array.dtype.num in _WIDENED or not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
+            if not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
                 later.append((output, array))
             else:
                 wanted[output] = array
@@ -75,11 +69,6 @@ class _Variant:
             array[...] = results[self._places[output]].astype(array.dtype)
         returned = tuple([results[place] for place in self._returned])
         return returned if made.several else returned[0] if returned else None
-
-
-def _plain(value: typing.Any) -> typing.Any:
-    """Small integers as the program has them."""
-    return value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype.num in _WIDENED else value
 
 
 def _require_alone(parameter: str, arguments: Arguments) -> None:

@@ -1,7 +1,7 @@
 """Norms, factorizations and diagonals of matrices."""
 from .extents import Extent
 from .table import numpy, product
-from .values import POSTFIX, Value, floating, unified
+from .values import POSTFIX, Value, floating, is_complex, part_type, unified
 
 
 def _order(call):
@@ -15,6 +15,8 @@ def _order(call):
 @numpy("linalg.norm", "x ord= axis= keepdims=")
 def _norm(call):
     value, order = floating(call.value("x")), _order(call)
+    if is_complex(value):
+        value = Value(f"abs({value.code})", part_type(value.type), value.shape)
     if call.has("axis") or value.rank == 1:
         return _vector_norm(call, value, order)
     if order in (None, "fro"):
@@ -38,8 +40,16 @@ def _vector_norm(call, value, order):
     return Value(f"norm({value.code})" if not options and order in (None, "2") else forms[order], value.type, shape)
 
 
-def _square(call, value):
+def _matrix(call, value):
     if value.rank != 2:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    return value
+
+
+def _batch(call):
+    """A matrix, or a batch of matrices in the last two dimensions."""
+    value = floating(call.value("a"))
+    if value.rank < 2:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
     return value
 
@@ -55,42 +65,42 @@ def _several(call, code, *parts):
 @numpy("linalg.eigh linalg.eigvalsh", "a")
 def _eigh(call):
     """Eigenvalues ascend; of each vector the largest component is positive."""
-    value = _square(call, floating(call.value("a")))
-    items = _several(call, f"eigh({value.code})", ("eigenvalues", value.type, value.shape[:1]), ("eigenvectors", value.type, value.shape))
+    value = _batch(call)
+    items = _several(call, f"eigh({value.code})", ("eigenvalues", part_type(value.type), value.shape[:-1]), ("eigenvectors", value.type, value.shape))
     return items[0] if call.name == "linalg.eigvalsh" else Value("", "tuple", items=items)
 
 
 @numpy("linalg.svd", "a full_matrices= compute_uv=")
 def _svd(call):
-    value, vectors = _square(call, floating(call.value("a"))), call.literal("compute_uv", True)
+    value, vectors = _batch(call), call.literal("compute_uv", True)
     if vectors and call.literal("full_matrices", True):
         call.refuse("import-option", "np.linalg.svd without full_matrices=False")
-    n, m = value.shape
+    *batch, n, m = value.shape
     least = n if n == m else Extent(min(n.constant, m.constant)) if None not in (n.constant, m.constant) else Extent.of(f"min({n.code()}, {m.code()})")
-    items = _several(call, f"svd({value.code})", ("U", value.type, (n, least)), ("s", value.type, (least,)), ("Vt", value.type, (least, m)))
+    items = _several(call, f"svd({value.code})", ("U", value.type, (*batch, n, least)), ("s", part_type(value.type), (*batch, least)), ("Vt", value.type, (*batch, least, m)))
     return Value("", "tuple", items=items) if vectors else items[1]
 
 
 @numpy("linalg.qr", "a mode=")
 def _qr(call):
     """The diagonal of R is not negative."""
-    value = _square(call, floating(call.value("a")))
+    value = _batch(call)
     if call.literal("mode", "reduced") != "reduced":
         call.refuse("import-option", "np.linalg.qr in another mode than reduced")
-    n, m = value.shape
+    *batch, n, m = value.shape
     least = n if n == m else Extent.of(f"min({n.code()}, {m.code()})")
-    return Value("", "tuple", items=_several(call, f"qr({value.code})", ("Q", value.type, (n, least)), ("R", value.type, (least, m))))
+    return Value("", "tuple", items=_several(call, f"qr({value.code})", ("Q", value.type, (*batch, n, least)), ("R", value.type, (*batch, least, m))))
 
 
 @numpy("linalg.pinv", "a")
 def _pinv(call):
-    value = _square(call, floating(call.value("a")))
+    value = _matrix(call, floating(call.value("a")))
     return Value(f"lstsq({value.code}, eye({value.shape[0].code()}))", value.type, value.shape[::-1])
 
 
 @numpy("linalg.matrix_power", "a n")
 def _matrix_power(call):
-    value, power = _square(call, call.value("a")), call.literal("n")
+    value, power = _matrix(call, call.value("a")), call.literal("n")
     if not isinstance(power, int) or not 1 <= power <= 64:
         call.refuse("import-option", "np.linalg.matrix_power with a power other than 1 to 64")
     base = value.code if value.code.isidentifier() else call.let("base", value.code)

@@ -19,7 +19,7 @@ from .scopes import Binding, Frame, Scopes
 from .source import parameters
 from .statements import Statements
 from .subscripts import Subscripts
-from .values import TYPES, WIDENED, Value
+from .values import TYPES, Value
 
 _MOST_ROUNDS = 60
 
@@ -128,12 +128,8 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         if isinstance(value, (str, bytes, dict, set, list, tuple)) or callable(value):
             raise Place(self.function, "import-argument", f"`{name}` is a {type(value).__name__}: numbers and arrays are translated")
         dtype = np.asarray(value).dtype
-        if dtype.kind == "c":
-            raise Place(self.function, "import-complex", f"`{name}` is complex")
         if dtype.name not in TYPES:
             raise Place(self.function, "import-argument", f"`{name}` has elements of type {dtype}")
-        if dtype.name in WIDENED:
-            self.note(self.function, f"`{name}` of type {dtype.name} is i64, which does not wrap as NumPy's does")
         return TYPES[dtype.name]
 
     def scalar(self, name, option, dimensions, sizes):
@@ -179,7 +175,7 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         for number, value in enumerate(items):
             if value.items is not None or value.type == "none":
                 raise Place(self.function.body[-1], "import-return", "a tuple or None within the result")
-            self.require_plain(value, self.function.body[-1])
+            value = self.require_plain(value, self.function.body[-1])
             declared = any(b.target == value.code and b.value.memory is None for b in self.frame.blocks[0].values())
             if declared and value.code not in results and value.code not in self.options.values() and value.code not in self.outside:
                 self.emit(f"output {value.code};")
