@@ -37,6 +37,8 @@ constexpr std::array kPipeline = {
     Pass{"compose_reads",
          "compute maps and reductions at the elements that are read, in the order and shape of their use",
          compose_reads, 2},
+    // Reads are in their final shape, and no operators have been merged yet.
+    Pass{"filters", "copy the elements where a condition holds without looking up positions", filters, 1},
     // Combines reshapes of operands with those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove unused values", dead_code, 1},
