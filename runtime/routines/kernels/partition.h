@@ -165,36 +165,38 @@ inline Kernel places(Index height) {
 template <bool kWanted, class T>
 void keep(const MaskRun& run, const T* x, T* to) {
   constexpr std::uint64_t kNone = kWanted ? 0 : 0x0101010101010101;
+  const bool* const mask = run.mask;
+  const Index count = run.count, wanted = run.wanted;
   Index kept = 0;
-  for (Index j = 0; kept < run.wanted;) {
-    if (j + 8 <= run.count) {
+  for (Index j = 0; kept < wanted;) {
+    if (j + 8 <= count) {
       std::uint64_t eight = 0;
-      std::memcpy(&eight, run.mask + j, 8);
+      std::memcpy(&eight, mask + j, 8);
       if (eight == kNone) {
         j += 8;
         continue;
       }
-      if (kept + 8 <= run.wanted) {
+      if (kept + 8 <= wanted) {
         for (const Index end = j + 8; j < end; ++j) {
           to[kept] = x[j];
-          kept += run.mask[j] == kWanted ? 1 : 0;
+          kept += mask[j] == kWanted ? 1 : 0;
         }
         continue;
       }
     }
     to[kept] = x[j];
-    kept += run.mask[j] == kWanted ? 1 : 0;
+    kept += mask[j] == kWanted ? 1 : 0;
     ++j;
   }
 }
 
 /// Calls f(read, written) with the offsets in both operands of the points of `box` in dimensions [d, end).
 template <class F>
-void for_each_point(const Operand& in, const Operand& out, const Box& box, int d, int end, Index read, Index written,
+void for_each_place(const Operand& in, const Operand& out, const Box& box, int d, int end, Index read, Index written,
                     const F& f) {
   if (d == end) return f(read, written);
   for (Index x = box[d].lo; x < box[d].hi; ++x)
-    for_each_point(in, out, box, d + 1, end, read + (x - in.box[d].lo) * in.stride[idx(d)],
+    for_each_place(in, out, box, d + 1, end, read + (x - in.box[d].lo) * in.stride[idx(d)],
                    written + (x - out.box[d].lo) * out.stride[idx(d)], f);
 }
 
@@ -210,13 +212,13 @@ void keep_slices(const MaskRun& run, int axis, const Operand& in, const Operand&
   }
   const T* const from = reinterpret_cast<const T*>(in.data) + (run.i - in.box[axis].lo) * in.stride[idx(axis)];
   T* const to = reinterpret_cast<T*>(out.data) + (run.k - out.box[axis].lo) * out.stride[idx(axis)];
-  for_each_point(in, out, box, 0, axis, 0, 0, [&](Index read, Index written) {
+  for_each_place(in, out, box, 0, axis, 0, 0, [&](Index read, Index written) {
     if (axis + 1 == rank) return keep<kWanted>(run, from + read, to + written);
     const Interval row = box[rank - 1];
     Index k = 0;
     for (Index j = 0; k < run.wanted; ++j) {
       if (run.mask[j] != kWanted) continue;
-      for_each_point(in, out, box, axis + 1, rank - 1, read + j * in.stride[idx(axis)],
+      for_each_place(in, out, box, axis + 1, rank - 1, read + j * in.stride[idx(axis)],
                      written + k * out.stride[idx(axis)], [&](Index source, Index target) {
                        std::copy_n(from + source + (row.lo - in.box[rank - 1].lo), row.size(),
                                    to + target + (row.lo - out.box[rank - 1].lo));
