@@ -10,10 +10,15 @@
 // and reader are in one region, so that no loop over single elements gets a routine. Tensors of a sparse type keep
 // their storage: they are read as before.
 //
+// A map with one reader stays: compose_reads computes it at the elements that are read. A rearrangement that is more
+// than a transposition, such as the rows of a matrix one after the other, is computed before it is filtered; so this
+// pass runs in front of compose_reads, too.
+//
 // Precondition: derivatives are computed.
 
 #include "passes/passes.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,7 +38,14 @@ namespace {
 
 class Filters : public RegionRewriter {
  public:
-  using RegionRewriter::RegionRewriter;
+  Filters(Program program, PassContext& context) : RegionRewriter(std::move(program), context) {
+    const std::vector<int> uses = use_counts(program_);
+    for_each_node(program_.body, [&](const Node& n) {
+      const auto* c = std::get_if<Compute>(&n.op);
+      if (c == nullptr || !is_elementwise(*c) || rearranges(*c)) return;
+      if (uses[static_cast<std::size_t>(n.results[0].id)] == 1) left_.insert(n.results[0]);
+    });
+  }
 
  private:
   /// A dimension that is read at positions.
@@ -42,6 +54,12 @@ class Filters : public RegionRewriter {
     ValueId positions;
     Expr place;  ///< the subscript of the positions
   };
+
+  /// True if the body is an element with other subscripts than index variables.
+  [[nodiscard]] static bool rearranges(const Compute& c) {
+    const auto* r = std::get_if<Read>(&c.bodies[0]->op);
+    return r != nullptr && std::ranges::any_of(r->subscripts, [](const Expr& e) { return bare_label(e) < 0; });
+  }
 
   void rewrite_region(Region& region) override {
     const auto masks = std::exchange(masks_, {});
@@ -87,7 +105,8 @@ class Filters : public RegionRewriter {
   [[nodiscard]] std::optional<Filtered> filtered(const Compute& c, const Read& r) const {
     const Type& type = program_.type(r.tensor);
     // Elements of two bytes are combined in another type.
-    if (type.has_sparse() || (is_float(type.scalar) && size_of(type.scalar) < 4)) return std::nullopt;
+    if (left_.contains(r.tensor) || type.has_sparse() || (is_float(type.scalar) && size_of(type.scalar) < 4))
+      return std::nullopt;
     std::optional<Filtered> found;
     std::set<std::int32_t> labels;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
@@ -121,6 +140,7 @@ class Filters : public RegionRewriter {
     return known->second;
   }
 
+  std::set<ValueId> left_;            ///< maps with one reader
   std::map<ValueId, ValueId> masks_;  ///< of positions of true elements
   std::map<std::tuple<ValueId, ValueId, std::size_t>, ValueId> made_;
 };
