@@ -276,7 +276,7 @@ void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, I
     case Kind::kReal: {
       load(in, count, reals(in.stride), 1, x);
       transform_lanes(*plan_, x, y);
-      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im);
+      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im, 0, n_ / 4 + 1);
       if (!even) std::fill(x.im, x.im + kL, T{0});
       return store(x, Layout{spectrum, out.stride, 1}, out, count, 2, scale_);
     }
@@ -284,14 +284,14 @@ void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, I
     case Kind::kInverseOfReals: {
       load(in, count, reals(in.stride), 1, x);
       transform_lanes(*plan_, x, y);
-      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im);
+      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im, 0, n_ / 4 + 1);
       at_level<SimdLevel::kAvx512, Conjugates<T, kL, kL>>(n_, kind_ == Kind::kInverseOfReals, x.re, x.im);
       return store(x, Layout{n_, out.stride, 1}, out, count, 2, scale_);
     }
     case Kind::kToReal: {
       load(in, count, Layout{spectrum, in.stride, 1}, 2, x);
       if (even) {
-        at_level<SimdLevel::kAvx512, SpectrumToPairs<T, kL, kL>>(*real_, x.re, x.im);
+        at_level<SimdLevel::kAvx512, SpectrumToPairs<T, kL, kL>>(*real_, x.re, x.im, 0, n_ / 4 + 1);
       } else {
         std::fill(x.im, x.im + kL, T{0});
         for (Index k = 1; k < spectrum; ++k) {
@@ -324,14 +324,18 @@ void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stri
                              : Layout{given, in_stride, 0};
   const T* source = in;
   if (from.stride != 2 || from.gap != 1 || to_real) {
-    for (Index k = 0; k < given; ++k) {
-      x[2 * k] = in[k * from.stride];
-      x[2 * k + 1] = from.gap == 0 ? T{0} : in[k * from.stride + from.gap];
-    }
+    in_chunks(given, [&](Index first, Index end) {
+      for (Index k = first; k < end; ++k) {
+        x[2 * k] = in[k * from.stride];
+        x[2 * k + 1] = from.gap == 0 ? T{0} : in[k * from.stride + from.gap];
+      }
+    });
     source = x;
   }
   if (to_real && even) {
-    at_level<SimdLevel::kAvx512, SpectrumToPairs<T, 1, 2>>(*real_, x, x + 1);
+    in_chunks(n_ / 4 + 1, [&](Index first, Index end) {
+      at_level<SimdLevel::kAvx512, SpectrumToPairs<T, 1, 2>>(*real_, x, x + 1, first, end);
+    });
   } else if (to_real) {
     x[1] = 0;
     x[0] += poison(x, 2 * spectrum);
@@ -347,15 +351,20 @@ void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stri
   const bool in_place = to.stride == 2 && to.gap == 1 && (even || !to_half);
   T* const target = in_place ? out : x;
   transform_long(*plan_, source, target, inverse, scale_);
-  if (real && even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, 1, 2>>(*real_, target, target + 1);
+  if (real && even)
+    in_chunks(n_ / 4 + 1, [&](Index first, Index end) {
+      at_level<SimdLevel::kAvx512, PairsToSpectrum<T, 1, 2>>(*real_, target, target + 1, first, end);
+    });
   if (real && !even) target[1] = 0;
   if (real && !to_half)
     at_level<SimdLevel::kAvx512, Conjugates<T, 1, 2>>(n_, kind_ == Kind::kInverseOfReals, target, target + 1);
   if (in_place) return;
-  for (Index k = 0; k < to.n; ++k) {
-    out[k * to.stride] = x[2 * k];
-    if (to.gap != 0) out[k * to.stride + to.gap] = x[2 * k + 1];
-  }
+  in_chunks(to.n, [&](Index first, Index end) {
+    for (Index k = first; k < end; ++k) {
+      out[k * to.stride] = x[2 * k];
+      if (to.gap != 0) out[k * to.stride + to.gap] = x[2 * k + 1];
+    }
+  });
 }
 
 template void transform_line(const Plan<float>&, const float*, float*);
