@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/base/shared_loop.h"
 #include "runtime/complex.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/scalar_math.h"
@@ -121,9 +122,12 @@ void find(const std::vector<Operand>& mask, Index first, Index end, Interval til
   });
 }
 
+/// Elements of blocks that are worth the help of other threads.
+constexpr Index kLeastShared = Index{1} << 17;
+
 /// Calls on_true(run) and on_false(run) for the runs of elements of the task's tile, in label `along` of the result;
 /// its panel is an interval of blocks, label `panel`. Operand 0 has the number of true elements before each block,
-/// operand 1 is the mask.
+/// operand 1 is the mask. Blocks are independent: threads without a task help with many.
 template <class OnTrue, class OnFalse>
 void find_in_panel(const TaskArgs& t, int along, int panel, Index height, const OnTrue& on_true,
                    const OnFalse& on_false) {
@@ -131,12 +135,19 @@ void find_in_panel(const TaskArgs& t, int along, int panel, Index height, const 
   const std::vector<Operand> mask = stored_parts(t.inputs[1]);
   const Index all = before(t.inputs[0].box[0].hi - 1);  // true elements
   const Interval tile = t.labels[static_cast<std::size_t>(along)];
-  for (Index g = t.lo(panel); g < t.hi(panel); ++g) {
-    const Index begin = g * height;
+  Interval blocks = t.labels[static_cast<std::size_t>(panel)];
+  if (tile.hi <= all) {  // the blocks that have true elements of the tile
+    while (!blocks.empty() && before(blocks.lo + 1) <= tile.lo) ++blocks.lo;
+    while (!blocks.empty() && before(blocks.hi - 1) >= tile.hi) --blocks.hi;
+  }
+  const auto visit = [&](Index number) {
+    const Index g = blocks.lo + number, begin = g * height;
     const Index end = std::min(begin + height, t.inputs[1].box[0].hi);
     find<true>(mask, before(g), before(g + 1), tile, begin, end, on_true);
     find<false>(mask, all + begin - before(g), all + end - before(g + 1), tile, begin, end, on_false);
-  }
+  };
+  if (blocks.size() * height >= kLeastShared) return shared_loop::run(blocks.size(), visit);
+  for (Index number = 0; number < blocks.size(); ++number) visit(number);
 }
 
 /// Places of wanted elements of a run.
