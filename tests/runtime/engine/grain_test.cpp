@@ -104,7 +104,7 @@ TEST_CASE("engine: threads without a task help with a kernel's loop") {
   SeenThreads seen;
   std::atomic<bool> both = true;
   const auto result = values<double>();
-  run(RunSettings{2}, [&](TestSession& session) {
+  run(RunSettings{2, {}}, [&](TestSession& session) {
     plan::OpBuilder op(plan::OpClass::kMap, "y", 2, 2);
     const Tensor<double> x = start_of_steps(session, 64);
     op.out("i", 64).uncut().read(x.id(), {plan::whole()}).flops(1);
@@ -125,7 +125,7 @@ TEST_CASE("engine: threads without a task help with a kernel's loop") {
 TEST_CASE("engine: an exception of an iteration ends the run") {
   if (rt::World(rt::read_environment()).size() > 1) return;  // the other ranks have an exception of their own
   const auto fails = [] {
-    run(RunSettings{3}, [](TestSession& session) {
+    run(RunSettings{3, {}}, [](TestSession& session) {
       plan::OpBuilder op(plan::OpClass::kMap, "y", 2, 2);
       const Tensor<double> x = start_of_steps(session, 8);
       op.out("i", 8).uncut().read(x.id(), {plan::whole()}).flops(1);
