@@ -428,7 +428,8 @@ class ProgramEmitter {
     for (const RoutineStep::Operand& o : r.operands) arguments += ", " + moved_if(o.ends, o.tensor);
     if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
     if (ir::is_fourier(r.kind)) arguments += fmt::format(", {}", scale_text(r.scale));
-    if (r.kind == ir::Routine::Kind::kTopk || r.kind == ir::Routine::Kind::kIrfft)
+    using Kind = ir::Routine::Kind;
+    if (r.kind == Kind::kTopk || r.kind == Kind::kFilter || r.kind == Kind::kIrfft)
       arguments += ", " + expr_.text(r.count);
     if (r.solves != ir::Routine::SolveKind::kGeneral) arguments += ", " + solve_kind_text(r.solves);
     std::string site = fmt::format("{}, {}", r.site, line_of(s));

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/shared_loop.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/failure.h"
 #include "runtime/engine/messages/answers.h"
@@ -66,6 +67,10 @@ struct Engine::State {
   void repeat(std::span<Repeat> segment);
   void run_kernels(const TaskRun& task, Call& call);
   void run_inspection(Lock& lock, TaskRun& task);
+  /// Runs a kernel's loop, with the help of threads that have no task. Called by the kernel, without the lock.
+  void run_shared(plan::Index count, const shared_loop::Body& body);
+  /// Helps with a loop of another thread's kernel (ReadyQueue::shares). Called and returns with the lock held.
+  void help(Lock& lock);
   template <class Work>
   void run_unlocked(Lock& lock, const Work& work);
   void complete(TaskRun& task);
@@ -148,6 +153,9 @@ void Engine::State::work_until(Done done) {
         workers.was_idle = false;
         waiting.end();
         run_task(lock, *task);
+      } else if (ready.shares()) {
+        waiting.end();
+        help(lock);
       } else {
         waiting.begin();
         idled = true;

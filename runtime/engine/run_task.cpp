@@ -151,6 +151,11 @@ void Engine::State::run_inspection(Lock& lock, TaskRun& task) {
 void Engine::State::run_kernels(const TaskRun& task, Call& call) {
   std::optional<progress::Scope> talks;
   if (!context.single()) talks.emplace([](void* state) { static_cast<State*>(state)->poll_in_kernel(); }, this);
+  std::optional<shared_loop::Scope> shares;
+  if (context.options.threads > 1)
+    shares.emplace([](void* state, plan::Index count,
+                      const shared_loop::Body& body) { static_cast<State*>(state)->run_shared(count, body); },
+                   this);
   call.assemble();
   for (const Call::Run& run : call.runs) {
     TaskArgs args;
@@ -166,6 +171,40 @@ void Engine::State::run_kernels(const TaskRun& task, Call& call) {
     call_kernel(*task.operation, args);
   }
   if (context.options.watch != nullptr && task.task.last) show_outputs(*context.options.watch, task, call);
+}
+
+void Engine::State::run_shared(plan::Index count, const shared_loop::Body& body) {
+  SharedLoop loop;
+  loop.count = count;
+  loop.body = &body;
+  {
+    const Lock lock(context.mutex);
+    ready.share(loop);
+  }
+  std::exception_ptr error;
+  try {
+    loop.run();
+  } catch (...) { error = std::current_exception(); }
+  {
+    Lock lock(context.mutex);
+    ready.end(lock, loop);
+    if (error == nullptr) error = loop.error;
+  }
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+void Engine::State::help(Lock& lock) {
+  SharedLoop* const loop = ready.join();
+  if (loop == nullptr) return;
+  workers.was_idle = false;
+  std::exception_ptr error;
+  run_unlocked(lock, [&] {
+    try {
+      loop->run();
+    } catch (...) { error = std::current_exception(); }
+  });
+  if (error != nullptr) loop->error = error;
+  ReadyQueue::leave(*loop);
 }
 
 /// Runs the task's kernel on its operands and counts it; returns the time of its end.

@@ -189,6 +189,19 @@ RowListRef rows_met(const TaskRun& task, std::size_t k) {
   return blocks.size() == 1 ? met.meetings->of_block.at(blocks.front().number) : met.meetings->all;
 }
 
+/// The blocks of a dense operand in place, for a kernel that reads them one by one.
+Operand find_dense_blocks(const Input& input, Call& call) {
+  std::vector<BlockPart>& blocks = call.blocks.emplace_back();
+  for (const InputPart& part : input.parts) {
+    const Operand block = operand_of(input, part);
+    blocks.push_back({block.box, block.data, block.box.volume() * input.element_bytes});
+  }
+  Operand operand;
+  operand.parts = blocks;
+  operand.box = input.box;
+  return operand;
+}
+
 /// The operand's blocks in place, without assembly.
 Operand find_blocks(const Input& input, Call& call) {
   std::vector<BlockPart>& blocks = call.blocks.emplace_back();
@@ -267,6 +280,7 @@ Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box&
       return part_of(operand_of(input, part), box, input.element_bytes);
     }
   }
+  if (task.operation->op().by_blocks && met == nullptr) return find_dense_blocks(input, call);
   BufferRef buffer = context_.store.allocate(box.volume() * input.element_bytes);
   Call::Assembly assembly{.whole = row_major(buffer->data(), box), .element_bytes = input.element_bytes};
   assembly.buffer = std::move(buffer);

@@ -1,0 +1,67 @@
+"""Facts about extents found by data, and about long lines on several ranks. A part of facts.py."""
+import json
+
+import numpy as np
+
+import launch
+from session import Failed, interval
+
+FILTER = "input x: f64[n];\nlet y: f64[m] = filter(x, x > 0.5);\noutput z[k] = 2.0 * y[k];\n"
+LINES = "input x: f64[n];\nlet X = rfft(x);\noutput X;\noutput y = irfft(X, norm=ortho);\noutput odd = rfft(x[1:]);\n"
+
+
+class FoundFacts:
+    """A part of Facts in facts.py."""
+
+    def compiled(self, name, text):
+        path, executable = self.work / f"{name}.tdsl", self.work / name
+        path.write_text(text)
+        built = launch.run([self.tdslc, "build", path, "-o", executable], self.options.limit)
+        if built.code != 0:
+            raise Failed(f"building {name}: {built}")
+        return executable
+
+    def counts(self, executable, ranks, *arguments):
+        """The statistics of a run, whose received bytes are those predicted."""
+        self.run(executable, ranks, [*arguments, "--threads", "1", "--stats", "found.json"])
+        told = json.loads((self.work / "found.json").read_text())
+        for rank in told["per_rank"]:
+            low, high = interval(rank["predicted"]["bytes_received"])
+            if low != high or rank["bytes_received"] != low:
+                raise Failed(f"{ranks} ranks: rank {rank['rank']} received {rank['bytes_received']}, predicted {low} to {high}")
+        return told
+
+    # filter copies elements: no positions are computed, and a rank receives no more than the other ranks' elements and conditions.
+    def test_filters_have_no_positions(self):
+        executable, told = self.compiled("filtered", FILTER), []
+        x = np.random.default_rng(1).random(300_000)
+        np.save(self.work / "x.npy", x)
+        for ranks in (1, 2, 3):
+            stats = self.counts(executable, ranks, "--x", "x.npy", "--z", "z.npy")
+            names = {s["name"] for s in stats["statements"]}
+            if "topk_positions" in names:
+                raise Failed(f"positions are computed: {names}")
+            largest = max(rank["bytes_received"] for rank in stats["per_rank"])
+            if largest > 9 * x.size * (1 - 1 / ranks) + 64 * 1024:
+                raise Failed(f"{ranks} ranks: a rank receives {largest} bytes")
+            if not np.array_equal(np.load(self.work / "z.npy"), 2 * x[x > 0.5]):
+                raise Failed(f"{ranks} ranks: other values")
+            told.append(f"{ranks}: {largest}")
+        return ", ".join(told)
+
+    # rfft and irfft of a vector are distributed: no rank receives it whole.
+    def test_real_lines_are_distributed(self):
+        executable, told, n = self.compiled("real_lines", LINES), [], 2 ** 18
+        x = np.random.default_rng(1).standard_normal(n)
+        np.save(self.work / "x.npy", x)
+        for ranks in (2, 3):
+            stats = self.counts(executable, ranks, "--x", "x.npy", "--X", "X.npy", "--y", "y.npy", "--odd", "odd.npy")
+            largest = max(rank["bytes_received"] for rank in stats["per_rank"])
+            # Two transforms with four exchanges of n / 2 complex elements each, and the mirrored ones; one with three of n.
+            if largest > (10 + 8) * 8 * n * (1 - 1 / ranks) / ranks + 64 * 1024:
+                raise Failed(f"{ranks} ranks: a rank receives {largest} bytes")
+            for name, wanted in (("X", np.fft.rfft(x)), ("y", x * np.sqrt(n)), ("odd", np.fft.rfft(x[1:]))):
+                if not np.allclose(np.load(self.work / f"{name}.npy"), wanted):
+                    raise Failed(f"{ranks} ranks: {name} has other values")
+            told.append(f"{ranks}: {largest}")
+        return ", ".join(told)
