@@ -101,6 +101,14 @@ def test_repeated_calls():
         assert np.allclose(c, left @ b, rtol=1e-13) and np.isclose(root, np.sqrt(left).sum(), rtol=1e-13)
     results[0][0][:] = 0.0
     assert np.allclose(results[3][0], lefts[3] @ b, rtol=1e-13)
+    scaled, smooth = tdsl.jit(threads=1)(functions.scaled), tdsl.jit(threads=1)(functions.smooth)
+    for call in range(9):
+        x, factor, a = RANDOM.random(5), (3.0, 0.5, 3.0)[call % 3], RANDOM.random((6, 7))
+        assert np.allclose(scaled(x, factor), factor * x, rtol=1e-15)
+        total = functions.smooth(wanted := a.copy(), call % 2)
+        assert np.isclose(smooth(a, call % 2), total, rtol=1e-13) and np.allclose(a, wanted, rtol=1e-13)
+    raises(tdsl.RunError, "a is positive", lambda: scaled(x, -1.0))
+    assert np.allclose(scaled(x, 3.0), 3.0 * x, rtol=1e-15)
     halved = tdsl.compile(source="input x: f64[n];\nvar y = x;\nwhile max(y) > 1.0 { y = 0.5 * y; }\noutput y;\n", threads=1)
     for largest in (8.0, 8.0, 100.0, 0.5, 8.0, 100.0):
         x = np.array([0.25, largest, -3.0])

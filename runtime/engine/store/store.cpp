@@ -206,7 +206,7 @@ plan::Index Store::most_held() const {
 }
 
 std::byte* Store::take(plan::Index wanted) {
-  if (!kKeeps) return new_memory(wanted, wanted);
+  if (!kKeeps && !keeps_all_) return new_memory(wanted, wanted);
   const plan::Index bytes = KeptMemory::size_class(wanted);
   const std::lock_guard lock(mutex_);
   if (std::byte* const data = kept_.take(bytes)) {
@@ -217,7 +217,7 @@ std::byte* Store::take(plan::Index wanted) {
     }
     return data;
   }
-  while (kept_.bytes() > 0 && held_bytes_ + kept_.bytes() + bytes > most_held()) {
+  while (!keeps_all_ && kept_.bytes() > 0 && held_bytes_ + kept_.bytes() + bytes > most_held()) {
     const KeptMemory::Piece largest = kept_.take_largest();
     free_memory(largest.data, largest.bytes);
   }
@@ -225,10 +225,11 @@ std::byte* Store::take(plan::Index wanted) {
 }
 
 void Store::give_back(std::byte* data, plan::Index wanted) {
-  const plan::Index bytes = kKeeps ? KeptMemory::size_class(wanted) : wanted;
-  if (kKeeps) {
+  const bool keeps = kKeeps || keeps_all_;
+  const plan::Index bytes = keeps ? KeptMemory::size_class(wanted) : wanted;
+  if (keeps) {
     const std::lock_guard lock(mutex_);
-    if (held_bytes_ + kept_.bytes() + bytes <= most_held()) return kept_.add(data, bytes);
+    if (keeps_all_ || held_bytes_ + kept_.bytes() + bytes <= most_held()) return kept_.add(data, bytes);
   }
   free_memory(data, bytes);
 }

@@ -89,6 +89,9 @@ class Store {
   /// From now on keeps freed buffers only while kept and live bytes together stay within `bytes`.
   void limit(plan::Index bytes) { limit_ = bytes; }
 
+  /// From now on keeps all freed memory for later buffers: addresses of buffers stay valid until the store's end.
+  void keep_all() { keeps_all_ = true; }
+
   /// A new buffer; throws RunError ("out of memory" with sizes) if the system refuses.
   [[nodiscard]] BufferRef allocate(plan::Index bytes);
 
@@ -114,6 +117,7 @@ class Store {
   std::atomic<plan::Index> peak_held_bytes_{0};
   void shrink(plan::Index most);
   plan::Index limit_ = 0;  ///< 0: none
+  bool keeps_all_ = false;
   std::mutex mutex_;       ///< guards the kept memory
   KeptMemory kept_;
   ObjectMemory objects_;
