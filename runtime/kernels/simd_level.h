@@ -41,7 +41,7 @@ with_avx512(const A&... arguments) {
 }
 /// Without vectors: g++ compiles it in a fraction of the time. Bits are those of the others.
 template <class Work, class... A>
-[[gnu::optimize("O1"), gnu::noinline, gnu::noclone]] void without_vectors(const A&... arguments) {
+[[gnu::optimize("O1"), gnu::flatten, gnu::noinline, gnu::noclone]] void without_vectors(const A&... arguments) {
   Work::run(arguments...);
 }
 #endif
