@@ -51,8 +51,8 @@ class _Variant:
         return True
 
     def repeated(self, arguments: Arguments) -> typing.Optional["_Repeated"]:
-        """After a call: how to make it again; None if arrays are converted or changed."""
-        if self.translated.updated or self._widens:
+        """After a call: how to make it again; None if arrays are converted."""
+        if self._widens:
             return None
         plain = self.program.plain({option: arguments[parameter] for parameter, option in self._inputs}, self._wanted)
         return None if plain is None else _Repeated(self, plain, arguments)
@@ -65,27 +65,26 @@ class _Variant:
         if self._widens:
             inputs = {option: _plain(value) for option, value in inputs.items()}
         params = {option: arguments[parameter] for parameter, option in self._params}
-        wanted: Arguments = dict(self._wanted) if made.updated else self._wanted
-        later = []
-        for output, parameter in made.updated.items():
-            array = arguments[parameter]
-            _require_alone(parameter, arguments)
-            if array.dtype.num in _WIDENED or not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
-                later.append((output, array))
-            else:
-                wanted[output] = array
+        self.require_alone(arguments)
         try:
-            results = self.program.values(inputs, params, wanted)
+            results = self.program.values(inputs, params, self._wanted)
         except RunError as error:
             raise self._located(error) from None
-        for output, array in later:
-            array[...] = results[self._places[output]].astype(array.dtype)
-        return self._returns(results)
+        return self._returns(results, arguments)
+
+    def require_alone(self, arguments: Arguments) -> None:
+        for parameter in self.translated.updated.values():
+            _require_alone(parameter, arguments)
 
     def _located(self, error: RunError) -> RunError:
         return RunError(str(error), (self.file, translation.python_line(self.translated.text, error.line)))
 
-    def _returns(self, results: typing.Sequence[typing.Any]) -> typing.Any:
+    def _returns(self, results: typing.List[typing.Any], arguments: Arguments) -> typing.Any:
+        # Inputs are read while outputs are written, so the program has written to other memory.
+        for output, parameter in self.translated.updated.items():
+            place, array = self._places[output], arguments[parameter]
+            array[...] = results[place]
+            results[place] = array
         returned = tuple([results[place] for place in self._returned])
         return returned if self.translated.several else returned[0] if returned else None
 
@@ -96,6 +95,7 @@ class _Repeated:
     def __init__(self, variant: _Variant, plain: PlainCall, arguments: Arguments) -> None:
         self.variant, self._plain = variant, plain
         places = {parameter: place for place, parameter in enumerate(arguments)}
+        self._names = list(arguments)
         self._arrays = [places[parameter] for parameter, _ in variant._inputs]
         self._options = [(option, places[parameter]) for parameter, option in variant._params]
         values = {option: arguments[parameter] for parameter, option in variant._params}
@@ -107,11 +107,13 @@ class _Repeated:
         words = self._words
         if words is None:
             words = variant.program.library.words({option: args[place] for option, place in self._options})
+        arguments = dict(zip(self._names, args)) if variant.translated.updated else {}
+        variant.require_alone(arguments)
         try:
             results = variant.program.repeat(self._plain, words, [args[place] for place in self._arrays])
         except RunError as error:
             raise variant._located(error) from None
-        return variant._returns(results)
+        return variant._returns(results, arguments)
 
 
 def _layout_of(args: typing.Tuple[typing.Any, ...]) -> typing.Any:
