@@ -39,9 +39,9 @@ template <class Work, class... A>
 with_avx512(const A&... arguments) {
   Work::run(arguments...);
 }
-/// Without vectors: g++ compiles it in a fraction of the time. Bits are those of the others.
+/// With few of g++'s passes, so in a fraction of the time: vectors where loops demand them. Bits are those of the others.
 template <class Work, class... A>
-[[gnu::optimize("O1"), gnu::flatten, gnu::noinline, gnu::noclone]] void without_vectors(const A&... arguments) {
+[[gnu::optimize("O1"), gnu::flatten, gnu::noinline, gnu::noclone]] void with_baseline(const A&... arguments) {
   Work::run(arguments...);
 }
 #endif
@@ -61,12 +61,12 @@ void at_level(const A&... arguments) {
 }
 
 /// The same for kernels of emitted programs. Their build matters more than the speed of processors without AVX2: if
-/// there are wider versions, that for the baseline has no vectors.
+/// there are wider versions, that for the baseline is compiled quickly.
 template <SimdLevel Widest, class Work, class... A>
 void emitted_at_level(const A&... arguments) {
 #ifdef TDSL_HAS_SIMD_LEVELS
   if constexpr (Widest != SimdLevel::kBaseline) {
-    if (simd_level() == SimdLevel::kBaseline) return without_vectors<Work>(arguments...);
+    if (simd_level() == SimdLevel::kBaseline) return with_baseline<Work>(arguments...);
     if constexpr (Widest == SimdLevel::kAvx512) {
       if (simd_level() == SimdLevel::kAvx512) return with_avx512<Work>(arguments...);
     }
