@@ -295,7 +295,8 @@ def snippet_cases():
         def test(name=name, node=node):
             compiled = tdsl.jit(getattr(snippets, name))
             for arguments in importer_tests.examples(node):
-                compiled.verify(**arguments)
+                for values in functions.varied(arguments):
+                    compiled.verify(**values)
         yield f"snippets/{name}", test
 
 
