@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "runtime/engine/tasks/call.h"
@@ -37,7 +38,7 @@ class Tape {
   };
   void execute() const;
 
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;  ///< does not move them
   bool complete_ = true;
 };
 
