@@ -39,7 +39,8 @@ template <class Work, class... A>
 with_avx512(const A&... arguments) {
   Work::run(arguments...);
 }
-/// With few of g++'s passes, so in a fraction of the time: vectors where loops demand them. Bits are those of the others.
+/// With few of g++'s passes, so in a fraction of the time: vectors where loops demand them. Bits are those of the
+/// others.
 template <class Work, class... A>
 [[gnu::optimize("O1"), gnu::flatten, gnu::noinline, gnu::noclone]] void with_baseline(const A&... arguments) {
   Work::run(arguments...);

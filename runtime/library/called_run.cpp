@@ -41,13 +41,12 @@ void CalledRun::prepare(bool dry) {
   }
   if (!options_.outputs.empty() || options_.save_plan_file) check_files();
   if (earlier_->limits.empty()) start_rss_ = peak_rss();
-  inputs_.emplace(world_, info_, options_,
-                  [this](const std::string& name, const std::string& path, ElementType type) {
-                    std::optional<InputFile> array = arrays_.input(name);
-                    if (!array) return open_input(name, path, type);
-                    array->require_type(type, name);
-                    return std::move(*array);
-                  });
+  inputs_.emplace(world_, info_, options_, [this](const std::string& name, const std::string& path, ElementType type) {
+    std::optional<InputFile> array = arrays_.input(name);
+    if (!array) return open_input(name, path, type);
+    array->require_type(type, name);
+    return std::move(*array);
+  });
   RunSetup all = setup();
   all.arrays = &arrays_;
   all.engine_options.report = nullptr;

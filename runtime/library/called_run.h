@@ -26,7 +26,8 @@ class CalledRun final : public ProgramRun {
   /// True if compute() ended with a program error that occurred on all ranks.
   [[nodiscard]] bool failed_alike() const { return failed_alike_; }
   /// After compute(): true if equal calls execute the same kernels and do nothing else (no computed value was read,
-  /// nothing was printed or written to files), and these are so short that neither threads nor a way to stop them matter.
+  /// nothing was printed or written to files), and these are so short that neither threads nor a way to stop them
+  /// matter.
   [[nodiscard]] bool is_repeatable() const;
   [[nodiscard]] int run_threads() const { return execution_->setup.plan_inputs.threads; }
 

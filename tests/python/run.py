@@ -84,7 +84,7 @@ def test_arrays():
     scaled = tdsl.jit(functions.scaled)
     for x, a in ((RANDOM.random(7), 3.0), (np.arange(5.0)[::-2], np.float64(2)), (np.array(4.0), 2.0), (RANDOM.random((2, 3)), np.array(1.5))):
         assert np.allclose(scaled(x, a), a * x, rtol=1e-15)
-    assert scaled(np.arange(4.0))[3] == 6.0
+    assert scaled(np.arange(4.0))[3] == 6.0 and "param a: f64 = 2.0;" in scaled.source
     single = scaled(np.ones(3, np.float32))
     assert single.dtype == np.float32, single.dtype
 

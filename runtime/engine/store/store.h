@@ -118,7 +118,7 @@ class Store {
   void shrink(plan::Index most);
   plan::Index limit_ = 0;  ///< 0: none
   bool keeps_all_ = false;
-  std::mutex mutex_;       ///< guards the kept memory
+  std::mutex mutex_;  ///< guards the kept memory
   KeptMemory kept_;
   ObjectMemory objects_;
 };

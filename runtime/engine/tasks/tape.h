@@ -10,11 +10,11 @@ namespace tdsl::rt {
 /// The kernel calls of a run of one rank, for repetition.
 ///
 /// Note [Tapes]
-/// A run that records the same operations each time, because nothing recorded depends on computed values, calls the same
-/// kernels on the same blocks. Its tape has the calls in the order in which tasks were prepared. A task is prepared once
-/// its operands are complete, and a block's buffer is reused only after that; so the calls can be repeated one after
-/// the other in this order, whatever threads had run them, on the same addresses, if the store keeps all memory
-/// (Store::keep_all). Tasks, and so bits, are those of the run.
+/// A run that records the same operations each time, because nothing recorded depends on computed values, calls the
+/// same kernels on the same blocks. Its tape has the calls in the order in which tasks were prepared. A task is
+/// prepared once its operands are complete, and a block's buffer is reused only after that; so the calls can be
+/// repeated one after the other in this order, whatever threads had run them, on the same addresses, if the store keeps
+/// all memory (Store::keep_all). Tasks, and so bits, are those of the run.
 class Tape {
  public:
   /// Adds a task about to run. Under the engine's lock.
