@@ -28,6 +28,7 @@ namespace tdsl::rt {
 
 class Disk;
 struct RepeatedOperation;
+class Tape;
 
 /// Observes blocks that this rank has computed. Called by tasks, outside the engine's lock.
 class BlockWatch {
@@ -59,6 +60,7 @@ struct EngineOptions {
   std::uint64_t delay_seed = 0;          ///< tests: if not 0, random delays in tasks, requests and answers
   BlockWatch* watch = nullptr;           ///< not owned; null: none
   Trace* trace = nullptr;                ///< receives the engine's events; null: no trace
+  Tape* tape = nullptr;                  ///< not owned; receives the calls of kernels; null: none
   double heartbeat = 0;                  ///< seconds of silence after which a rank is lost; 0: never. Needs beat()
   std::string host;                      ///< of this rank, for messages
   std::function<SourceLine(int)> place;  ///< source line of an operation, for errors; empty: errors name none

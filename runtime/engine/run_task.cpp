@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
+#include "runtime/engine/tasks/tape.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/progress.h"
 
@@ -17,8 +18,6 @@ namespace tdsl::rt {
 // scalar code. Register-blocked reductions poll between their own blocks and pack operands again in every call: they
 // get long pieces.
 namespace {
-
-constexpr Index kPointsAtOnce = Index{1} << 20;
 
 /// The dimension to divide, or -1: the kernel must see the whole tile.
 int cut_dimension(const plan::Op& op) {
@@ -158,15 +157,7 @@ void Engine::State::run_kernels(const TaskRun& task, Call& call) {
                    this);
   call.assemble();
   for (const Call::Run& run : call.runs) {
-    TaskArgs args;
-    args.labels = run.labels;
-    args.inputs = run.inputs;
-    args.outputs = call.outputs;
-    args.out_box = task.out_box;
-    args.first = task.task.first;
-    args.last = task.task.last;
-    args.hit = task.task.hit;
-    args.fresh = call.fresh && &run == &call.runs.front();
+    TaskArgs args = arguments_of(task, run, call.outputs, call.fresh && &run == &call.runs.front());
     args.sinks = call.sink_list;
     call_kernel(*task.operation, args);
   }
@@ -218,6 +209,7 @@ double Engine::State::execute(Lock& lock, TaskRun& task) {
   }
   Call& call = *memory;
   calls.prepare(task, call);
+  if (context.options.tape != nullptr) context.options.tape->add(task, call);
   task.running_since = context.now();
   double start = 0, end = 0;
   run_unlocked(lock, [&] {

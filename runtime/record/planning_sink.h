@@ -49,6 +49,9 @@ class PlanningSink : public Sink {
   /// After the last segment: gives the run to later ones.
   void keep_run();
 
+  /// A complete run with the plans of this one; null: none is kept.
+  [[nodiscard]] const PlannedRun* shared_run() const { return shared_ != nullptr ? shared_->run.get() : nullptr; }
+
   /// Call before anything is recorded.
   void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) {
     planner_.limit_memory(bytes, std::move(homes));

@@ -84,7 +84,7 @@ def test_arrays():
     scaled = tdsl.jit(functions.scaled)
     for x, a in ((RANDOM.random(7), 3.0), (np.arange(5.0)[::-2], np.float64(2)), (np.array(4.0), 2.0), (RANDOM.random((2, 3)), np.array(1.5))):
         assert np.allclose(scaled(x, a), a * x, rtol=1e-15)
-    assert scaled(np.arange(4.0))[3] == 6.0
+    assert scaled(np.arange(4.0))[3] == 6.0 and "param a: f64 = 2.0;" in scaled.source
     single = scaled(np.ones(3, np.float32))
     assert single.dtype == np.float32, single.dtype
 
@@ -101,6 +101,14 @@ def test_repeated_calls():
         assert np.allclose(c, left @ b, rtol=1e-13) and np.isclose(root, np.sqrt(left).sum(), rtol=1e-13)
     results[0][0][:] = 0.0
     assert np.allclose(results[3][0], lefts[3] @ b, rtol=1e-13)
+    scaled, smooth = tdsl.jit(threads=1)(functions.scaled), tdsl.jit(threads=1)(functions.smooth)
+    for call in range(9):
+        x, factor, a = RANDOM.random(5), (3.0, 0.5, 3.0)[call % 3], RANDOM.random((6, 7))
+        assert np.allclose(scaled(x, factor), factor * x, rtol=1e-15)
+        total = functions.smooth(wanted := a.copy(), call % 2)
+        assert np.isclose(smooth(a, call % 2), total, rtol=1e-13) and np.allclose(a, wanted, rtol=1e-13)
+    raises(tdsl.RunError, "a is positive", lambda: scaled(x, -1.0))
+    assert np.allclose(scaled(x, 3.0), 3.0 * x, rtol=1e-15)
     halved = tdsl.compile(source="input x: f64[n];\nvar y = x;\nwhile max(y) > 1.0 { y = 0.5 * y; }\noutput y;\n", threads=1)
     for largest in (8.0, 8.0, 100.0, 0.5, 8.0, 100.0):
         x = np.array([0.25, largest, -3.0])
@@ -287,7 +295,8 @@ def snippet_cases():
         def test(name=name, node=node):
             compiled = tdsl.jit(getattr(snippets, name))
             for arguments in importer_tests.examples(node):
-                compiled.verify(**arguments)
+                for values in functions.varied(arguments):
+                    compiled.verify(**values)
         yield f"snippets/{name}", test
 
 

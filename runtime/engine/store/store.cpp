@@ -231,7 +231,7 @@ std::byte* Store::new_pages(plan::Index bytes, plan::Index wanted, bool windowed
 
 std::byte* Store::take(plan::Index wanted, bool windowed) {
   const std::lock_guard lock(mutex_);
-  if (!kKeeps) return new_pages(wanted, wanted, windowed);
+  if (!kKeeps && !keeps_all_) return new_pages(wanted, wanted, windowed);
   const plan::Index bytes = KeptMemory::size_class(wanted);
   if (std::byte* const data = (windowed ? kept_windowed_ : kept_).take(bytes)) {
     // Near the limit, pages beyond the new use that an earlier use has touched are returned.
@@ -242,15 +242,16 @@ std::byte* Store::take(plan::Index wanted, bool windowed) {
     }
     return data;
   }
-  while (kept_bytes() > 0 && held_bytes_ + kept_bytes() + bytes > most_held()) shrink(kept_bytes() - 1);
+  while (!keeps_all_ && kept_bytes() > 0 && held_bytes_ + kept_bytes() + bytes > most_held()) shrink(kept_bytes() - 1);
   return new_pages(bytes, wanted, windowed);
 }
 
 void Store::give_back(std::byte* data, plan::Index wanted, bool windowed) {
-  const plan::Index bytes = kKeeps ? KeptMemory::size_class(wanted) : wanted;
+  const bool keeps = kKeeps || keeps_all_;
+  const plan::Index bytes = keeps ? KeptMemory::size_class(wanted) : wanted;
   {
     const std::lock_guard lock(mutex_);
-    if (kKeeps && held_bytes_ + kept_bytes() + bytes <= most_held())
+    if (keeps && (keeps_all_ || held_bytes_ + kept_bytes() + bytes <= most_held()))
       return (windowed ? kept_windowed_ : kept_).add(data, bytes);
     if (windowed) return windows_->own().give_back(data, bytes);
   }

@@ -92,6 +92,9 @@ class Store {
   /// From now on keeps freed buffers only while kept and live bytes together stay within `bytes`.
   void limit(plan::Index bytes) { limit_ = bytes; }
 
+  /// From now on keeps all freed memory for later buffers: addresses of buffers stay valid until the store's end.
+  void keep_all() { keeps_all_ = true; }
+
   /// A new buffer; throws RunError ("out of memory" with sizes) if the system refuses.
   [[nodiscard]] BufferRef allocate(plan::Index bytes);
   /// A new buffer for a dense block of a tensor, which neighbours may read: a large one lies in the shared window.
@@ -125,7 +128,8 @@ class Store {
   std::atomic<plan::Index> peak_held_bytes_{0};
   void shrink(plan::Index most);
   plan::Index limit_ = 0;  ///< 0: none
-  std::mutex mutex_;       ///< guards the kept memory and this rank's window
+  bool keeps_all_ = false;
+  std::mutex mutex_;  ///< guards the kept memory and this rank's window
   KeptMemory kept_, kept_windowed_;
   std::unique_ptr<SharedWindows> windows_;
   ObjectMemory objects_;

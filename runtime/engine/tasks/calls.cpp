@@ -250,6 +250,19 @@ void KernelCalls::prepare(TaskRun& task, Call& call) {
   }
 }
 
+TaskArgs arguments_of(const TaskRun& task, const Call::Run& run, std::span<const Operand> outputs, bool fresh) {
+  TaskArgs args;
+  args.labels = run.labels;
+  args.inputs = run.inputs;
+  args.outputs = outputs;
+  args.out_box = task.out_box;
+  args.first = task.task.first;
+  args.last = task.task.last;
+  args.hit = task.task.hit;
+  args.fresh = fresh;
+  return args;
+}
+
 // A loop's empty result has no blocks, and its tensor may be freed before the loop runs: the shape comes from the
 // operation.
 Box output_box(const TaskRun& task, std::size_t k) {

@@ -50,6 +50,8 @@ _FUNCTIONS: typing.Dict[str, typing.List[typing.Any]] = {
     "message": [ctypes.c_void_p],
     "close": [ctypes.c_void_p],
 }
+# `run` for arrays by their addresses: no conversion of arguments.
+_RUN_AT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
 
 
 def functions(path: str, name: str) -> typing.Dict[str, typing.Any]:
@@ -59,6 +61,7 @@ def functions(path: str, name: str) -> typing.Dict[str, typing.Any]:
     for word, arguments in _FUNCTIONS.items():
         found[word] = getattr(library, f"{name}_{word}")
         found[word].argtypes = arguments
+    found["run_at"] = _RUN_AT((f"{name}_run", library))
     found["take"].restype = ctypes.c_void_p
     found["message"].restype = ctypes.c_char_p
     return found

@@ -1,4 +1,5 @@
 """A NumPy function and example arguments -> the text of a TDSL program."""
+import ast
 import collections
 import dataclasses
 import inspect
@@ -16,7 +17,7 @@ from .lists import Lists
 from .loops import Loops
 from .rows import Rows
 from .scopes import Binding, Frame, Scopes
-from .source import parameters
+from .source import defaults, parameters
 from .statements import Statements
 from .subscripts import Subscripts
 from .values import TYPES, Value
@@ -132,10 +133,16 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
             raise Place(self.function, "import-argument", f"`{name}` has elements of type {dtype}")
         return TYPES[dtype.name]
 
+    def default(self, name, type_):
+        """` = 0.5`: the function's, of a parameter that names no extent."""
+        node = defaults(self.function).get(name)
+        plain = isinstance(node, ast.Constant) and type(node.value) is float and type_ == "f64" and 0.0 <= node.value < float("inf")
+        return f" = {node.value!r}" if plain else ""
+
     def scalar(self, name, option, dimensions, sizes):
         values = [example[name] for example in self.examples]
         type_ = self.element_type(name, values[0])
-        self.emit(f"param {option}: {type_};")
+        self.emit(f"param {option}: {type_}{self.default(name, type_)};")
         whole = type_ in ("i64", "i32")
         if whole:
             dimensions.scalar(option, [int(value) for value in values])
