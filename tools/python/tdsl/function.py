@@ -49,14 +49,11 @@ class _Variant:
         return True
 
     def repeated(self, arguments: Arguments) -> typing.Optional["_Repeated"]:
-        """After a call: how to make it again; None if arrays are converted."""
-        if self._widens:
-            return None
+        """After a call: how to make it again; None if its arrays are not passed in place."""
         plain = self.program.plain({option: arguments[parameter] for parameter, option in self._inputs}, self._wanted)
         return None if plain is None else _Repeated(self, plain, arguments)
 
     def __call__(self, arguments: Arguments) -> typing.Any:
-        made = self.translated
         inputs = {option: arguments[parameter] for parameter, option in self._inputs}
         params = {option: arguments[parameter] for parameter, option in self._params}
         self.require_alone(arguments)
