@@ -40,10 +40,12 @@ template <class T>
   X('u', std::uint16_t, kU16)  \
   X('u', std::uint32_t, kU32)  \
   X('u', std::uint64_t, kU64)  \
+  X('f', F16, kF16)            \
   X('f', float, kF32)          \
   X('f', double, kF64)         \
   X('c', Complex<float>, kC64) \
-  X('c', Complex<double>, kC128)
+  X('c', Complex<double>, kC128) \
+  X('V', Bf16, kBf16)
 
 struct NpyType {
   char kind;
@@ -72,6 +74,8 @@ template <class To, class From>
   if constexpr (kIsComplex<From> && !kIsComplex<To>) {
     TDSL_CHECK(false, "no complex number widens to a real one");
     return To{};
+  } else if constexpr (kIsHalf<From> && !std::is_same_v<From, To>) {
+    return static_cast<To>(static_cast<float>(value));
   } else {
     return static_cast<To>(value);
   }
