@@ -20,8 +20,9 @@ inline constexpr int kMaxRank = 8;
 inline constexpr int kMostThreads = 4096;
 
 /// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
-/// 'b' bool, 'i' signed, 'u' unsigned integer, 'f' float, 'c' complex, 'V' a type that NumPy lacks. Messages and checkpoints contain row numbers, so
-/// a new type must be the last row. The names of the rows from kI8 on are no reserved words.
+/// 'b' bool, 'i' signed, 'u' unsigned integer, 'f' float, 'c' complex, 'V' a type that NumPy lacks. Messages and
+/// checkpoints contain row numbers, so a new type must be the last row. The names of the rows from kI8 on are no
+/// reserved words.
 #define TDSL_ELEMENT_TYPES(X)                \
   X(kBool, bool, "bool", 'b')                \
   X(kI32, std::int32_t, "i32", 'i')          \

@@ -138,9 +138,9 @@ void require_real_operand(Lowerer& lowerer, const std::string& name, const Tenso
 /// Built-ins that copy elements: they keep the type of floats of two bytes.
 bool copies(const std::string& name) {
   static const std::set<std::string> names = {
-      "where", "dense",   "zeros_like", "ones_like", "full_like", "transpose", "tril", "triu",   "flip",     "roll",
-      "diag",  "concat",  "reshape",    "stack",     "tile",      "repeat",    "take", "filter", "fftshift", "ifftshift",
-      "full",  "flatten"};
+      "where", "dense",  "zeros_like", "ones_like", "full_like", "transpose", "tril", "triu",
+      "flip",  "roll",   "diag",       "concat",    "reshape",   "stack",     "tile", "repeat",
+      "take",  "filter", "fftshift",   "ifftshift", "full",      "flatten"};
   return names.contains(name);
 }
 

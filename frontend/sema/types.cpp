@@ -38,9 +38,7 @@ Common common_type(Scalar a, Weak a_weak, Scalar b, Weak b_weak) {
   return {large ? Scalar::kU64 : Scalar::kI64, Weak::kInteger};
 }
 
-Scalar summed_type(Scalar s) {
-  return ir::is_float(s) || s == Scalar::kU64 ? ir::operand_type(s) : Scalar::kI64;
-}
+Scalar summed_type(Scalar s) { return ir::is_float(s) || s == Scalar::kU64 ? ir::operand_type(s) : Scalar::kI64; }
 
 Expr converted(const Expr& e, Scalar to) {
   if (e->type == to) return e;

@@ -138,9 +138,7 @@ ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceR
 namespace {
 
 /// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
-std::string type_parameter_named(const std::string& word) {
-  return rt::element_type_named(word) ? "" : word;
-}
+std::string type_parameter_named(const std::string& word) { return rt::element_type_named(word) ? "" : word; }
 
 }  // namespace
 

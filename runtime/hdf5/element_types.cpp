@@ -41,8 +41,8 @@ void each_number(const F& f) {
                                  Numbers{'u', 1, H5T_STD_U8LE, H5T_STD_U8BE, H5T_NATIVE_UINT8},
                                  Numbers{'u', 2, H5T_STD_U16LE, H5T_STD_U16BE, H5T_NATIVE_UINT16},
                                  Numbers{'u', 4, H5T_STD_U32LE, H5T_STD_U32BE, H5T_NATIVE_UINT32},
-                                 Numbers{'u', 8, H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64},
-                                 kF16, kBf16, Numbers{'f', 4, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT},
+                                 Numbers{'u', 8, H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64}, kF16, kBf16,
+                                 Numbers{'f', 4, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT},
                                  Numbers{'f', 8, H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE}}) {
     f(numbers);
   }

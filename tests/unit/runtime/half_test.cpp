@@ -26,7 +26,8 @@ template <class T>
 int first_wrong(int infinity) {
   for (int bits = 0; bits < infinity; ++bits) {
     const double number = static_cast<double>(of_bits<T>(bits));
-    bool good = T(number).bits == bits && T(static_cast<float>(number)).bits == bits && T(-number).bits == bits + 0x8000;
+    bool good =
+        T(number).bits == bits && T(static_cast<float>(number)).bits == bits && T(-number).bits == bits + 0x8000;
     if (bits + 1 < infinity) {
       const double next = static_cast<double>(of_bits<T>(bits + 1));
       const double middle = (number + next) / 2;
