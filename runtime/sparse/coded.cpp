@@ -23,8 +23,6 @@ std::uint64_t identity_bits(T value) {
     return std::bit_cast<std::uint64_t>(value);
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<std::uint32_t>(value);
-  } else if constexpr (sizeof(T) == 2) {
-    return std::bit_cast<std::uint16_t>(value);
   } else {
     return static_cast<std::uint64_t>(value);
   }

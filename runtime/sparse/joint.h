@@ -214,8 +214,6 @@ template <class T>
     return std::bit_cast<T>(std::bit_cast<Index>(value) & mask);
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<T>(std::bit_cast<std::int32_t>(value) & static_cast<std::int32_t>(mask));
-  } else if constexpr (sizeof(T) == 2) {
-    return std::bit_cast<T>(static_cast<std::int16_t>(std::bit_cast<std::int16_t>(value) & mask));
   } else {
     return static_cast<T>(static_cast<Index>(value) & mask);
   }
