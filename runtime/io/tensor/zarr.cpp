@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 
