@@ -50,7 +50,8 @@ Expr one_like(const Expr& e) { return float_constant(e->type, 1.0); }
 Expr square(const Expr& e) { return product_of(e, e); }
 
 bool has_real_variables(const Procedure& p) {
-  return std::ranges::none_of(p.variables, [](const auto& v) { return is_complex(v.type) || is_half(v.type); });
+  return !is_half(p.result->type) &&
+         std::ranges::none_of(p.variables, [](const auto& v) { return is_complex(v.type) || is_half(v.type); });
 }
 
 // Note [Complex derivatives] The derivative of the loss L by z = x + iy is dL/dx + i dL/dy. For w = f(z) with a complex
@@ -119,11 +120,9 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
         visit(s.when_false, upstream, conjunction_of(condition, negated(s.condition)));
       },
       [&](const Cast& c) {
-        if (is_half(e->type) || is_half(c.operand->type))
-          throw NotDifferentiable{e->range, "a value that is stored as f16 or bf16 cannot be differentiated"};
         const bool becomes_complex = is_complex(e->type) && !is_complex(c.operand->type);
-        visit(c.operand, cast(c.operand->type, becomes_complex ? unary(UnaryOp::kReal, upstream) : upstream),
-              condition);
+        const Scalar type = operand_type(c.operand->type);
+        visit(c.operand, cast(type, becomes_complex ? unary(UnaryOp::kReal, upstream) : upstream), condition);
       },
       [&](const Apply& a) {
         if (!has_real_variables(*a.procedure))
