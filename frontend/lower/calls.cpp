@@ -6,7 +6,6 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/functions/instances.h"
-#include "frontend/syntax/token.h"
 #include "runtime/types.h"
 
 namespace tdsl::frontend {
@@ -136,6 +135,15 @@ void require_real_operand(Lowerer& lowerer, const std::string& name, const Tenso
   if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);
 }
 
+/// Built-ins that copy elements: they keep the type of floats of two bytes.
+bool copies(const std::string& name) {
+  static const std::set<std::string> names = {
+      "where", "dense",  "zeros_like", "ones_like", "full_like", "transpose", "tril", "triu",
+      "flip",  "roll",   "diag",       "concat",    "reshape",   "stack",     "tile", "repeat",
+      "take",  "filter", "fftshift",   "ifftshift", "full",      "flatten"};
+  return names.contains(name);
+}
+
 }  // namespace
 
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
@@ -143,7 +151,8 @@ std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::siz
   std::vector<Tensor> args;
   for (const ast::Argument& a : call.arguments) {
     if (!a.name) {
-      args.push_back(lower(lowerer, *a.value));
+      const Tensor t = lower(lowerer, *a.value);
+      args.push_back(copies(call.callee.name) ? t : as_operand(t));
     } else if (!named.contains(a.name->name)) {
       lowerer.reports.fail(DiagnosticId::kBadArgument, a.name->range,
                            call.callee.name + " has no argument `" + a.name->name + "=`" +
@@ -294,8 +303,6 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRan
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
-  if (built_in == builtins().end() && is_half_type(name))
-    lowerer.reports.unsupported(range, "the type `" + name + "` is");
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
   return call_builtin(lowerer, built_in->second.function, call, range);
 }

@@ -231,8 +231,9 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
 // User-defined storage: `storage` declarations and tensors declared with one.
 
 void declare_storage(Reports& reports, Declarations& declared, const ast::Storage& s);
-/// The storage with its arguments, for a tensor of this shape.
-StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
+/// The storage with its arguments, for a tensor of this shape and element type.
+StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape,
+                         ir::Scalar scalar);
 /// `e`, an element of a tensor with a storage, made absent where computed subscripts are out of the tensor's bounds,
 /// because the stored tensor may have an element there.
 ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const std::vector<ast::SubscriptItem>& items,

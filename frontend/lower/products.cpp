@@ -6,7 +6,9 @@
 
 namespace tdsl::frontend {
 
-Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
+Tensor Algebra::matmul(const Tensor& first, const Tensor& second, const SourceRange& range) {
+  const Tensor left = as_operand(first);
+  const Tensor right = as_operand(second);
   for (const Tensor* t : {&left, &right}) {
     if (t->rank() == 0) {
       reports_.fail(DiagnosticId::kRankMismatch, t->range,

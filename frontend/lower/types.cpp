@@ -185,6 +185,8 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
   }
   if (result.shape.size() > 8)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
+  if (result.has_sparse() && ir::is_half(result.scalar))
+    lowerer.reports.unsupported(type.range, "sparse " + std::string(ir::name_of(result.scalar)) + " is");
   if (result.has_sparse()) lowerer.graph.note_sparse();
   lowerer.values.require_legal(result, "", type.range);
   return result;

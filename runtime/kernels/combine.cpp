@@ -149,7 +149,10 @@ Kernel combine_kernel(std::shared_ptr<const plan::Op> op, Combine combine, Eleme
   if (!pieces.empty()) return combine_pieces(op, type, pieces);
   return visit_element_type(type, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    if constexpr (std::same_as<T, bool>) {
+    if constexpr (kIsHalf<T>) {
+      TDSL_CHECK(false, "floats of two bytes are not combined");
+      return {};
+    } else if constexpr (std::same_as<T, bool>) {
       return [op, combine](const TaskArgs& args) { combine_bools(*op, combine, args); };
     } else {
       return [op, combine](const TaskArgs& args) { combine_numbers<T>(*op, combine, args); };

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "runtime/complex_math.h"
+#include "runtime/half.h"
 #include "runtime/kernels/philox.h"
 
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
@@ -548,7 +549,9 @@ template <Integer To, Real From>
 /// Integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
 template <class To, class From, FaultSink F>
 [[nodiscard]] constexpr To cast(From a, F&& faults) {
-  if constexpr (std::same_as<To, bool>) {
+  if constexpr (kIsHalf<From>) {
+    return cast<To>(static_cast<float>(a), faults);
+  } else if constexpr (std::same_as<To, bool>) {
     return a != From{0};
   } else if constexpr (Integer<To> && Real<From>) {
     const bool good = fits<To>(a);

@@ -89,6 +89,17 @@ def test_arrays():
     assert single.dtype == np.float32, single.dtype
 
 
+def test_halves():
+    """Floats of two bytes: bf16 as raw bytes, as ml_dtypes stores it."""
+    with tdsl.compile(source="input h: f16[n];\ninput b: bf16[m];\noutput stored = h;\noutput total = sum(h);\noutput wide = f32(b);\noutput narrow = bf16(h);\n") as program:
+        h, b = np.float16([0.1, -2.5, 65504.0]), np.array([0x3F80, 0xC049], np.uint16).view("V2")
+        result = program(h=h, b=b)
+        assert result.stored.dtype == np.float16 and np.array_equal(result.stored, h) and np.isclose(result.total, h.astype(np.float64).sum(), rtol=1e-6)
+        assert np.array_equal(result.wide, np.float32([1.0, -3.140625])) and result.narrow.view(np.uint16).tolist() == [0x3DCD, 0xC020, 0x4780]
+        raises(tdsl.ArgumentError, "declared bf16, but the array holds float32", lambda: program(h=h, b=np.float32([1.0, 2.0])))
+        raises(tdsl.ArgumentError, "declared f16, but the array holds float32", lambda: program(h=np.float32([1.0]), b=b))
+
+
 def test_repeated_calls():
     """Calls of one layout: other elements and addresses, arrays that cannot be written, other numbers of iterations; every result has its own memory."""
     product = tdsl.jit(threads=1)(functions.product)

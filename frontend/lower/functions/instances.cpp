@@ -158,6 +158,11 @@ void bind_types(Lowerer& lowerer, const ast::Function& f, const ast::Function& i
     const std::string bound = t.bound ? t.bound->name : "";
     // Literals adapt.
     if (bound == "float" && common->weak != Weak::kNo && !ir::is_float(common->type)) common->type = Scalar::kF64;
+    if (ir::is_half(common->type))
+      lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
+                           std::string(ir::name_of(common->type)) + " does not stand for the type " + t.name.name +
+                               " of " + f.name.name + "; cast the argument: f32(x)",
+                           {{t.name.range, "declared here"}});
     if (!is_legal(common->type, bound))
       lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
                            f.name.name + " needs a type that is `" + bound + "` for " + t.name.name +
