@@ -558,6 +558,11 @@ def beside_short_integers(image):
     return image + 300, image.astype(np.int64) - 128, image / 255, image.max() - image.min(), image.sum(), image.mean(axis=0), image > 300, image[0, 0] + 200
 
 
+def products_of_short_integers(image):
+    k = image.astype(np.int32)
+    return image @ image.T, np.einsum("ij,kj->ik", image, image), np.tensordot(k, k.T, 1), np.trace(k) + 10**10, np.einsum("ij->ji", k)
+
+
 def bytes_from_numbers(image, A):
     levels = np.clip(128 + 20 * A, 0, 255).astype(np.uint8)
     mask = np.where(image > 128, 255, 0).astype(np.uint8)

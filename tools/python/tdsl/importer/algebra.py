@@ -4,7 +4,7 @@ import dataclasses
 
 from .elements import OPERATORS
 from .extents import Extent
-from .table import numpy, product, transposed
+from .table import numpy, of_products, product, transposed
 from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, is_complex, text_of, unified
 
 @numpy("dot", "a b", method=True)
@@ -110,7 +110,8 @@ def _einsum(call):
     for value in values[1:]:
         type_ = unified(dataclasses.replace(values[0], type=type_), value)[2]
     code = f'einsum("{inputs}->{result}", {", ".join(value.code for value in values)})'
-    return Value(code, type_, tuple(extents[letter] for letter in result))
+    value = Value(code, type_, tuple(extents[letter] for letter in result))
+    return of_products(value) if set(inputs) - {",", *result} else value
 
 
 @numpy("cov", "m other= rowvar= bias= ddof=")

@@ -1,7 +1,7 @@
 """Norms, factorizations and diagonals of matrices."""
 from .extents import Extent
-from .table import numpy, product
-from .values import POSTFIX, Value, floating, is_complex, part_type, unified
+from .table import numpy, of_products, product
+from .values import POSTFIX, SUMMED_WIDER, Value, floating, is_complex, part_type, unified
 
 
 def _order(call):
@@ -123,15 +123,16 @@ def _diagonal(call):
         return _band(call, value, k) if k else Value(f"diag({value.code})", value.type, value.shape * 2)
     if value.rank != 2:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    summed = "i64" if value.type in SUMMED_WIDER else value.type
     if call.name == "trace" and k == 0:
-        return Value(f"trace({value.code})", value.type)
+        return Value(f"trace({value.code})", summed)
     if value.shape[0] != value.shape[1]:
         call.refuse("import-shape", "the diagonal of a matrix that is not square")
     part = Value(f"diag({value.code})", value.type, value.shape[:1])
     if k:
         n = value.shape[0] - Extent(abs(k))
         part = Value(f"diag({value.at(POSTFIX)}[{'' if k > 0 else -k}:{n.code() if k > 0 else ''}, {k if k > 0 else ''}:{n.code() if k < 0 else ''}])", value.type, (n,))
-    return Value(f"sum({part.code})", part.type) if call.name == "trace" else part
+    return Value(f"sum({part.code})", summed) if call.name == "trace" else part
 
 
 def _band(call, value, k):
@@ -170,4 +171,5 @@ def _tensordot(call):
         second[y] = first[x]
     kept = [(c, e) for i, (c, e) in enumerate(zip(first, a.shape)) if i not in left] + [(c, e) for i, (c, e) in enumerate(zip(second, b.shape)) if i not in right]
     code = f'einsum("{first},{"".join(second)}->{"".join(c for c, _ in kept)}", {a.code}, {b.code})'
-    return Value(code, type_, tuple(e for _, e in kept))
+    value = Value(code, type_, tuple(e for _, e in kept))
+    return of_products(value) if left else value

@@ -127,8 +127,12 @@ def product(a, b, node):
     a, b, type_ = unified(a, b)
     if type_ == "bool":
         raise Place(node, "import-type", "a product of bool arrays")
-    value = Value(f"{a.at(PRODUCT)} @ {b.at(PRODUCT + 1)}", type_, shape, PRODUCT)
-    return cast(dataclasses.replace(value, type="i64"), type_) if type_ in SUMMED_WIDER else value
+    return of_products(Value(f"{a.at(PRODUCT)} @ {b.at(PRODUCT + 1)}", type_, shape, PRODUCT))
+
+
+def of_products(value):
+    """Sums of products in NumPy's type; those of short integers are i64."""
+    return cast(dataclasses.replace(value, type="i64"), value.type) if value.type in SUMMED_WIDER else value
 
 
 def transposed(value):
