@@ -68,6 +68,14 @@ TEST_CASE("casts of floats of two bytes") {
   CHECK(faults.any());
 }
 
+TEST_CASE("a float of two bytes is found by a maximum") {
+  CHECK(scalar::max_identity<F16>().bits == 0xfc00);
+  CHECK(scalar::min_identity<Bf16>().bits == 0x7f80);
+  CHECK(scalar::greatest(scalar::max_identity<F16>(), F16(-0.0)).bits == 0x8000);
+  CHECK(scalar::greatest(scalar::max_identity<F16>(), F16(std::numeric_limits<float>::quiet_NaN())).bits == 0x7e00);
+  CHECK(scalar::least(F16(2.0), F16(-3.0)) == -3.0F);
+}
+
 TEST_CASE("texts of floats of two bytes are the shortest ones") {
   CHECK(format_scalar(F16(0.1)) == "0.1");
   CHECK(format_scalar(F16(65504.0)) == "65500.0");
