@@ -168,12 +168,12 @@ void Engine::State::run_shared(plan::Index count, const shared_loop::Body& body)
   SharedLoop loop;
   loop.count = count;
   loop.body = &body;
-  {
-    const Lock lock(context.mutex);
-    ready.share(loop);
-  }
   std::exception_ptr error;
   try {
+    {
+      const Lock lock(context.mutex);
+      ready.share(loop);  // may throw: the first work starts the workers
+    }
     loop.run();
   } catch (...) { error = std::current_exception(); }
   {

@@ -9,6 +9,7 @@
 #include "runtime/fft/moves.h"
 #include "runtime/fft/pairs.h"
 #include "runtime/fft/stages.h"
+#include "runtime/kernels/progress.h"
 
 // An inverse transform is a forward one with real and imaginary parts exchanged before and after it.
 
@@ -123,7 +124,10 @@ void in_chunks(Index n, const F& f) {
 template <class T, class F>
 void in_lanes(Index n, Index count, const F& f) {
   if (n >= kLeastShared)
-    return shared_loop::run((count + kLanes<T> - 1) / kLanes<T>, [&](Index k) { f(k * kLanes<T>); });
+    return shared_loop::run((count + kLanes<T> - 1) / kLanes<T>, [&](Index k) {
+      f(k * kLanes<T>);
+      progress::pause();
+    });
   for (Index first = 0; first < count; first += kLanes<T>) f(first);
 }
 

@@ -21,13 +21,13 @@ class FoundFacts:
             raise Failed(f"building {name}: {built}")
         return executable
 
-    def counts(self, executable, ranks, *arguments):
-        """The statistics of a run, whose received bytes are those predicted."""
+    def counts(self, executable, ranks, *arguments, width=0):
+        """The statistics of a run, whose received bytes are those predicted; `width`: of the predicted interval, at most."""
         self.run(executable, ranks, [*arguments, "--threads", "1", "--stats", "found.json"])
         told = json.loads((self.work / "found.json").read_text())
         for rank in told["per_rank"]:
             low, high = interval(rank["predicted"]["bytes_received"])
-            if low != high or rank["bytes_received"] != low:
+            if high - low > width or not low <= rank["bytes_received"] <= high:
                 raise Failed(f"{ranks} ranks: rank {rank['rank']} received {rank['bytes_received']}, predicted {low} to {high}")
         return told
 
@@ -55,7 +55,8 @@ class FoundFacts:
         x = np.random.default_rng(1).standard_normal(n)
         np.save(self.work / "x.npy", x)
         for ranks in (2, 3):
-            stats = self.counts(executable, ranks, "--x", "x.npy", "--X", "X.npy", "--y", "y.npy", "--odd", "odd.npy")
+            # Three reads of one vector share boxes: up to two elements at the ends.
+            stats = self.counts(executable, ranks, "--x", "x.npy", "--X", "X.npy", "--y", "y.npy", "--odd", "odd.npy", width=2 * 16)
             largest = max(rank["bytes_received"] for rank in stats["per_rank"])
             # Two transforms with four exchanges of n / 2 complex elements each, and the mirrored ones; one with three of n.
             if largest > (10 + 8) * 8 * n * (1 - 1 / ranks) / ranks + 64 * 1024:

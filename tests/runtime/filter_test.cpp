@@ -84,9 +84,10 @@ TEST_CASE("filter: true elements, then the others, in any tiles and layouts") {
         check_filter({2, tile}, density, count);
     }
   }
+  const bool has_layouts = rt::World(rt::read_environment()).size() > 1;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RunSettings settings{1 + static_cast<int>(seed % 3), {9}};
-    settings.plan_seed = seed;
+    settings.plan_seed = has_layouts ? seed : 0;
     check_filter(settings, static_cast<int>(seed % 5), static_cast<Index>(7 * seed));
   }
 }
