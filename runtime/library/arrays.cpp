@@ -251,7 +251,8 @@ namespace {
 
 /// True if `given` is the array, in any memory.
 bool is_alike(const Array& array, const tdsl_array& given) {
-  if (given.name == nullptr || array.name != given.name || array.ours != (given.boxes == nullptr)) return false;
+  if (given.name == nullptr || array.name != given.name || array.sparse || array.ours != (given.boxes == nullptr))
+    return false;
   if (array.ours) return true;
   if (array.boxes.size() != 1 || given.box_count != 1 || given.type != static_cast<int>(array.type) ||
       given.dimensions != static_cast<int>(array.shape.size()))

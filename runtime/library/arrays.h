@@ -90,7 +90,7 @@ class Arrays {
   void fetch(Engine& engine, const std::string& name, const plan::Distribution& where);
   /// Tiles are copied from now on: kernels of this run will be repeated for other memory (Note [Tapes]).
   void copy_all() { lends_ = false; }
-  /// True if these are the arrays of the run, in one box each, in any memory.
+  /// True if these are the arrays of the run, which are dense, in one box each, in any memory.
   [[nodiscard]] bool alike(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs) const;
   /// After a run of one rank on arrays that are alike: its kernels read and write this memory from now on. Outputs
   /// allocated by the run get new memory.

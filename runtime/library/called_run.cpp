@@ -1,5 +1,6 @@
 #include "runtime/library/called_run.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -105,6 +106,8 @@ bool CalledRun::is_repeatable() const {
   const double most_seconds = inputs.threads > 1 ? 3e-4 : 1e-2;
   const record::PlannedRun* const run = execution_->sink.shared_run();
   if (run == nullptr || world_.size() > 1 || !options_.outputs.empty() || options_.check.any()) return false;
+  // Sparse results are collected by the run.
+  if (std::ranges::any_of(arrays_.outputs(), &Array::sparse)) return false;
   const plan::TensorLookup lookup = [run](plan::TensorId id) -> const plan::PlacedTensor& {
     return run->tensors.at(id);
   };

@@ -115,7 +115,7 @@ def test_repeated_calls():
     scaled, smooth = tdsl.jit(threads=1)(functions.scaled), tdsl.jit(threads=1)(functions.smooth)
     for call in range(9):
         x, factor, a = RANDOM.random(5), (3.0, 0.5, 3.0)[call % 3], RANDOM.random((6, 7))
-        assert np.allclose(scaled(x, factor), factor * x, rtol=1e-15)
+        assert np.allclose(scaled(x, factor), factor * x, rtol=1e-15) and np.allclose(scaled(x, np.array(x[0])), x[0] * x, rtol=1e-15)
         total = functions.smooth(wanted := a.copy(), call % 2)
         assert np.isclose(smooth(a, call % 2), total, rtol=1e-13) and np.allclose(a, wanted, rtol=1e-13)
     raises(tdsl.RunError, "a is positive", lambda: scaled(x, -1.0))

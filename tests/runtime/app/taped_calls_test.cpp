@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -17,13 +18,14 @@ namespace {
 
 int recordings = 0;
 
-/// B[i] = factor * sum[j](A[j] * C[i, j]). Negative elements of A are an error.
+/// B[i] = factor * sum[j](A[j] * C[i, j]), and D = C. Negative elements of A are an error.
 void weighted(rt::Session& session) {
   ++recordings;
   const plan::Index n = session.dimension("n"), m = session.dimension("m");
   const double factor = session.param<double>("factor");
   auto A = session.input<double>("A", {m}, 1, 1);
   auto C = session.input<double>("C", {n, m}, 2, 2);
+  session.output("D", C, 7, 7);
   auto checked = session.map<double>({"checked", 3, 3}, {{"j", m}}, {std::move(A)}, 1, [](const rt::TaskArgs& t) {
     const auto from = t.in<double, 1>(0);
     const auto to = t.out<double, 1>();
@@ -48,6 +50,7 @@ rt::ProgramInfo info_of_weighted() {
   info.input("A", "f64[m]", rt::ElementType::kF64, {"m"}, 1);
   info.input("C", "f64[n, m]", rt::ElementType::kF64, {"n", "m"}, 2);
   info.output("B", "f64[n]", 6);
+  info.output("D", "f64[n, m]", 7);
   info.dimensions({"n", "m"});
   return info;
 }
@@ -91,6 +94,19 @@ class Handle {
     REQUIRE(out.boxes != nullptr);
     const auto* const data = static_cast<const double*>(out.boxes[0].data);
     return {data, data + (out.boxes[0].hi[0] - out.boxes[0].lo[0])};
+  }
+  /// The elements of D that are not 0, in a sparse matrix or not.
+  plan::Index stored(std::vector<double>& a, std::vector<double>& c, bool sparse) {
+    const auto m = static_cast<plan::Index>(a.size()), n = static_cast<plan::Index>(c.size()) / m;
+    tdsl_box box_a{a.data(), {0}, {m}, {1}}, box_c{c.data(), {0, 0}, {n, m}, {m, 1}};
+    const std::array<tdsl_array, 2> in{{{"A", TDSL_F64, 1, {m}, 1, &box_a}, {"C", TDSL_F64, 2, {n, m}, 1, &box_c}}};
+    tdsl_sparse rows{sizeof(tdsl_sparse), 64, nullptr, nullptr, nullptr, 0, 0, -1};
+    tdsl_box box_d{&rows, {}, {}, {}};
+    tdsl_array out{"D", sparse ? TDSL_SPARSE : 0, 0, {}, 1, sparse ? &box_d : nullptr};
+    REQUIRE(rt::run_library(library_, in.data(), 2, &out, 1) == TDSL_GOOD);
+    if (sparse) return rows.count;
+    const auto* const data = static_cast<const double*>(out.boxes[0].data);
+    return n * m - std::count(data, data + n * m, 0.0);
   }
 
  private:
@@ -139,6 +155,12 @@ TEST_CASE("library: a call that is made again executes its kernels without recor
     if (call == 1) last = recordings;
   }
   CHECK(recordings == last);
+  // A sparse result is collected anew by each run.
+  for (int call = 0; call < 8; ++call) {
+    std::fill(c.begin(), c.begin() + call, 0.0);
+    CHECK(handle.stored(a, c, call % 4 != 3) == 12 - call);
+  }
+  last = recordings;
   // A kernel that throws: the program runs and says so, and the handle takes further calls.
   a[1] = -1;
   CHECK(handle.run(a, c, 3, nullptr).empty());

@@ -112,7 +112,7 @@ def _layout_of(args: typing.Tuple[typing.Any, ...]) -> typing.Any:
     key: typing.List[typing.Any] = []
     for value in args:
         kind = type(value)
-        if kind is np.ndarray:
+        if kind is np.ndarray and value.ndim:  # one without dimensions is a number
             key += (value.dtype, value.shape, value.strides)
         elif kind is int or kind is bool:
             key += (kind, value)
