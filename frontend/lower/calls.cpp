@@ -146,13 +146,12 @@ bool copies(const std::string& name) {
 
 }  // namespace
 
-std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
-                               const SourceRange& range, const std::set<std::string>& named) {
+std::vector<Tensor> arguments_in_order(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                                       const SourceRange& range, const std::set<std::string>& named) {
   std::vector<Tensor> args;
   for (const ast::Argument& a : call.arguments) {
     if (!a.name) {
-      const Tensor t = lower(lowerer, *a.value);
-      args.push_back(copies(call.callee.name) ? t : as_operand(t));
+      args.push_back(lower(lowerer, *a.value));
     } else if (!named.contains(a.name->name)) {
       lowerer.reports.fail(DiagnosticId::kBadArgument, a.name->range,
                            call.callee.name + " has no argument `" + a.name->name + "=`" +
@@ -169,6 +168,13 @@ std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::siz
       call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
           std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
           (args.size() == most + 1 && named.contains("axis") ? named_axis(lowerer.reports, call) : ""));
+}
+
+std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                               const SourceRange& range, const std::set<std::string>& named) {
+  std::vector<Tensor> args = arguments_in_order(lowerer, call, least, most, range, named);
+  if (!copies(call.callee.name)) std::ranges::transform(args, args.begin(), as_operand);
+  return args;
 }
 
 namespace {

@@ -146,6 +146,9 @@ Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool her
 Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix,
                     bool hermitian = false, std::size_t batch = 0);
 /// The `least` to `most` positional arguments; other arguments must be `named`.
+std::vector<Tensor> arguments_in_order(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                                       const ir::SourceRange& range, const std::set<std::string>& named = {});
+/// The same as operands of a built-in function (as_operand).
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
                                const ir::SourceRange& range, const std::set<std::string>& named = {});
 /// The argument, or null if it is omitted.
