@@ -336,9 +336,13 @@ template <class T>
 /// A running minimum or maximum and the next value `b`: a zero `b` counts as 0.0, so that the result for zeros of both
 /// signs does not depend on the order.
 template <Ordered T>
-[[nodiscard]] constexpr T least(T a, T b) { return min(a, positive_zero(b)); }
+[[nodiscard]] constexpr T least(T a, T b) {
+  return min(a, positive_zero(b));
+}
 template <Ordered T>
-[[nodiscard]] constexpr T greatest(T a, T b) { return max(a, positive_zero(b)); }
+[[nodiscard]] constexpr T greatest(T a, T b) {
+  return max(a, positive_zero(b));
+}
 
 /// Identities of the reductions: `min` of an empty set is the largest value (inf), `max` the smallest (-inf).
 template <class T>
