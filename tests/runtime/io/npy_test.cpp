@@ -166,9 +166,9 @@ TEST_CASE("elements widen as in NumPy's safe casting") {
       {"<i2", 2, ElementType::kI16, "nyyyynnynnnnn"},  {"<i4", 4, ElementType::kI32, "nyynynnnnnnnn"},
       {"<i8", 8, ElementType::kI64, "nnynynnnnnnnn"},  {"|u1", 1, ElementType::kU8, "nyyyynyyyyyyy"},
       {"<u2", 2, ElementType::kU16, "nyyyynnnyyynn"},  {"<u4", 4, ElementType::kU32, "nnynynnnnyynn"},
-      {"<u8", 8, ElementType::kU64, "nnnnynnnnnynn"},  {"<f4", 4, ElementType::kF32, "nnnyynnnnnnnn"},
-      {"<f8", 8, ElementType::kF64, "nnnnynnnnnnnn"},  {"<f2", 2, ElementType::kF16, "nnnyynnnnnnyn"},
-      {"<V2", 2, ElementType::kBf16, "nnnyynnnnnnny"}};
+      {"<u8", 8, ElementType::kU64, "nnnnynnnnnynn"},  {"<f2", 2, ElementType::kF16, "nnnyynnnnnnyn"},
+      {"<V2", 2, ElementType::kBf16, "nnnyynnnnnnny"}, {"<f4", 4, ElementType::kF32, "nnnyynnnnnnnn"},
+      {"<f8", 8, ElementType::kF64, "nnnnynnnnnnnn"}};
   constexpr std::array kTypes = {ElementType::kBool, ElementType::kI32, ElementType::kI64, ElementType::kF32,
                                  ElementType::kF64,  ElementType::kI8,  ElementType::kU8,  ElementType::kI16,
                                  ElementType::kU16,  ElementType::kU32, ElementType::kU64, ElementType::kF16,
