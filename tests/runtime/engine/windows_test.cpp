@@ -91,7 +91,7 @@ TEST_CASE("windows: ranks of a node see each other's blocks, others are sent to"
   });
 }
 
-TEST_CASE("windows: a program reads in place what it would receive, whole blocks or contiguous parts of them") {
+TEST_CASE("windows: a program reads pieces in place, whole blocks or contiguous parts of them") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   WindowCounts all;
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {

@@ -108,7 +108,7 @@ class _Repeated:
 
 
 def _layout_of(args: typing.Tuple[typing.Any, ...]) -> typing.Any:
-    """What a repeated call has in common with an earlier one; None: it is not repeated."""
+    """The key of repeated calls; None: the call is not repeated."""
     key: typing.List[typing.Any] = []
     for value in args:
         kind = type(value)
