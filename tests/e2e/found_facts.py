@@ -49,7 +49,8 @@ class FoundFacts:
             told.append(f"{ranks}: {largest}")
         return ", ".join(told)
 
-    # rfft and irfft of a vector are distributed: no rank receives it whole.
+    # rfft and irfft of a vector are distributed: all ranks take part, and receive no more than their shares of the exchanges. On one rank
+    # they would receive less where ranks are few.
     def test_real_lines_are_distributed(self):
         executable, told, n = self.compiled("real_lines", LINES), [], 2 ** 18
         x = np.random.default_rng(1).standard_normal(n)
@@ -57,12 +58,15 @@ class FoundFacts:
         for ranks in (2, 3):
             # Three reads of one vector share boxes: up to two elements at the ends.
             stats = self.counts(executable, ranks, "--x", "x.npy", "--X", "X.npy", "--y", "y.npy", "--odd", "odd.npy", width=2 * 16)
-            largest = max(rank["bytes_received"] for rank in stats["per_rank"])
+            received = [rank["bytes_received"] for rank in stats["per_rank"]]
+            largest = max(received)
+            if min(received) < largest / 2:
+                raise Failed(f"{ranks} ranks received {received} bytes: some have no part")
             # Two transforms with four exchanges of n / 2 complex elements each, and the mirrored ones; one with three of n.
             if largest > (10 + 8) * 8 * n * (1 - 1 / ranks) / ranks + 64 * 1024:
                 raise Failed(f"{ranks} ranks: a rank receives {largest} bytes")
             for name, wanted in (("X", np.fft.rfft(x)), ("y", x * np.sqrt(n)), ("odd", np.fft.rfft(x[1:]))):
-                if not np.allclose(np.load(self.work / f"{name}.npy"), wanted):
+                if np.abs(np.load(self.work / f"{name}.npy") - wanted).max() > 1e-12 * np.abs(wanted).max():
                     raise Failed(f"{ranks} ranks: {name} has other values")
             told.append(f"{ranks}: {largest}")
         return ", ".join(told)
