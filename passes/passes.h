@@ -21,6 +21,8 @@ namespace tdsl::passes {
 /// `S = X + Y; d[i] = S[i, i]` becomes `d[i] = X[i, i] + Y[i, i]`; `T = A @ B; R[j, i] = T[i, j]` becomes
 /// `R[j, i] = sum[k](A[i, k] * B[k, j])`.
 [[nodiscard]] ir::Program compose_reads(const ir::Program& program, PassContext& context);
+/// `p = topk(c).positions; y[k] = x[p[k]]` of a vector of bools c becomes `y = routine filter (x, c)`.
+[[nodiscard]] ir::Program filters(const ir::Program& program, PassContext& context);
 /// `sum[k]((X[k, i] - m[i]) * X[k, j])` becomes `T = X - m; sum[k](T[k, i] * X[k, j])`.
 [[nodiscard]] ir::Program contractions(const ir::Program& program, PassContext& context);
 /// `Z[i, j] = X[i, j] / sqrt(v[j])` becomes `s = sqrt(v); Z[i, j] = X[i, j] / s[j]`.

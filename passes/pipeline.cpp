@@ -34,9 +34,13 @@ constexpr std::array kPipeline = {
     // matrices.
     Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"split_labels", "run sums over tiles and the positions in them", split_labels, 2},
+    // Before rearrangements are read at positions.
+    Pass{"filters", "copy the elements where a condition holds without looking up positions", filters, 1},
     Pass{"compose_reads",
          "compute maps and reductions at the elements that are read, in the order and shape of their use",
          compose_reads, 2},
+    // Maps are now computed at the elements that are read, and no operators have been merged yet.
+    Pass{"filters", "copy the elements where a condition holds without looking up positions", filters, 1},
     // Combines reshapes of operands with those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove unused values", dead_code, 1},

@@ -62,7 +62,10 @@ void rewrite_expressions(Compute& c, const std::function<Expr(const Expr&)>& f) 
 }
 
 Expr substitute_labels(const Expr& e, const std::vector<Expr>& replacements) {
-  if (!e) return e;
+  bool renames = false;
+  for (std::size_t k = 0; k < replacements.size(); ++k)
+    renames = renames || (replacements[k] && bare_label(replacements[k]) != static_cast<std::int32_t>(k));
+  if (!e || !renames) return e;
   return rewrite(e, [&](const Expr& x) {
     const std::int32_t label = bare_label(x);
     if (label < 0 || label >= static_cast<std::int32_t>(replacements.size())) return x;

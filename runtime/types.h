@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "runtime/complex.h"
+#include "runtime/half.h"
 
 /// The language's scalar types as the runtime stores them (language page, section 3).
 namespace tdsl::rt {
@@ -19,8 +20,9 @@ inline constexpr int kMaxRank = 8;
 inline constexpr int kMostThreads = 4096;
 
 /// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
-/// 'b' bool, 'i' signed, 'u' unsigned integer, 'f' float, 'c' complex. Messages and checkpoints contain row numbers, so
-/// a new type must be the last row. The names of the rows from kI8 on are no reserved words.
+/// 'b' bool, 'i' signed, 'u' unsigned integer, 'f' float, 'c' complex, 'V' a type that NumPy lacks. Messages and
+/// checkpoints contain row numbers, so a new type must be the last row. The names of the rows from kI8 on are no
+/// reserved words.
 #define TDSL_ELEMENT_TYPES(X)                \
   X(kBool, bool, "bool", 'b')                \
   X(kI32, std::int32_t, "i32", 'i')          \
@@ -34,7 +36,9 @@ inline constexpr int kMostThreads = 4096;
   X(kI16, std::int16_t, "i16", 'i')          \
   X(kU16, std::uint16_t, "u16", 'u')         \
   X(kU32, std::uint32_t, "u32", 'u')         \
-  X(kU64, std::uint64_t, "u64", 'u')
+  X(kU64, std::uint64_t, "u64", 'u')         \
+  X(kF16, rt::F16, "f16", 'f')               \
+  X(kBf16, rt::Bf16, "bf16", 'V')
 
 /// Element type of a tensor or scalar. `kBool` is stored as one byte holding 0 or 1 (C++ `bool`).
 enum class ElementType : std::uint8_t {
@@ -84,10 +88,16 @@ inline constexpr std::size_t kLargestElement = [] {
 
 /// True for pairs of floats.
 [[nodiscard]] constexpr bool is_complex(ElementType type) { return element_info(type).kind == 'c'; }
-/// True for types with rounding arithmetic, inf and nan: floats and complex numbers.
-[[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f' || is_complex(type); }
-/// True for ordered floats: f32 and f64.
-[[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f'; }
+/// True for floats of two bytes, which are stored, but not computed with: operators read f32.
+[[nodiscard]] constexpr bool is_half(ElementType type) {
+  return type == ElementType::kF16 || type == ElementType::kBf16;
+}
+/// True for types that round and have inf and nan: floats and complex numbers.
+[[nodiscard]] constexpr bool is_float(ElementType type) {
+  return element_info(type).kind == 'f' || is_half(type) || is_complex(type);
+}
+/// True for the ordered floats that operators compute: f32 and f64.
+[[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f' && !is_half(type); }
 [[nodiscard]] constexpr bool is_unsigned(ElementType type) { return element_info(type).kind == 'u'; }
 [[nodiscard]] constexpr bool is_integer(ElementType type) {
   return element_info(type).kind == 'i' || is_unsigned(type);

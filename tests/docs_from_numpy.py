@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Evaluates both columns of every row of docs/from_numpy.md and compares the results. One PASS or FAIL line per row."""
+"""Evaluates both columns of every row of docs/from_numpy.md, compares the results, and counts NumPy's most used names in the rows that agree. One PASS or FAIL
+line per row and one for the count."""
 import argparse
 import re
 import sys
@@ -15,6 +16,8 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 import launch
 
 PAGE = ROOT / "docs/from_numpy.md"
+NAMES = ROOT / "tests/numpy_names.txt"
+STATED = re.compile(r"The rows contain (\d+) of NumPy's 100 most used names")
 ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \|$", re.M)
 DECLARATION = re.compile(r"let \w+(\[.*?\]) = (.*);")
 TYPES = {"f": "f64", "i": "i64"}
@@ -38,6 +41,15 @@ def output(k, line):
     """The statement for an expression or an index declaration."""
     declared = DECLARATION.fullmatch(line)
     return f"output r{k}{declared[1]} = {declared[2]};" if declared else f"output r{k} = {line};"
+
+
+def counted(text, lines):
+    """Whether these lines of NumPy contain as many of its 100 most used names as the page states."""
+    names = [name for line in NAMES.read_text().splitlines() if not line.startswith("#") for name in line.split()]
+    missing = [name for name in names if not any(re.search(rf"\bnp\.{re.escape(name)}\(", line) for line in lines)]
+    good = len(set(names)) == 100 and int(STATED.search(text)[1]) == 100 - len(missing)
+    print(f"{'PASS' if good else 'FAIL'} docs/from_numpy {100 - len(missing)} of NumPy's 100 most used names; not {', '.join(missing)}")
+    return good
 
 
 def evaluated(tdslc, folder, values, lines):
@@ -69,15 +81,17 @@ def main():
         sys.exit("FAIL docs/from_numpy: a row is not of the form | `NumPy` | `TDSL` |")
     with tempfile.TemporaryDirectory(prefix="tdsl-numpy-") as folder:
         results = evaluated(options.tdslc, Path(folder), values, [right for _, right in table])
-    failed = 0
+    failed, agree = 0, []
     for (left, right), got in zip(table, results):
         want = np.asarray(eval(left, dict(scope)))
         good = got.shape == want.shape and got.dtype == want.dtype and np.allclose(got, want, 1e-13, 1e-13)
         failed += not good
-        if not good:
+        if good:
+            agree.append(left)
+        else:
             print(f"    {right} is {got!r}, not {want!r}")
         print(f"{'PASS' if good else 'FAIL'} docs/from_numpy {left}")
-    sys.exit(bool(failed))
+    sys.exit(bool(failed) or not counted(text, agree))
 
 
 if __name__ == "__main__":

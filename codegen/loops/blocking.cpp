@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/nest/facts.h"
 #include "ir/analysis/vector_form.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
+#include "ir/graph/inequalities.h"
 
 namespace tdsl::codegen {
 
@@ -82,6 +84,34 @@ Known known_of(const Expr& e, const Blocking& blocks) {
 
 bool can_fail(const Expr& e) { return e && ir::may_fail(e); }
 
+/// True if the integer does not overflow at the points of the reduction: a sum of index variables, ends of their ranges
+/// and numbers.
+bool is_bounded(const Expr& e, const ir::Compute& compute) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+  const auto is_end = [&](ValueId v) {
+    const auto alone = [&](const Extent& end) { return ir::is_linear(end) && end.values() == std::vector{v}; };
+    const auto of_range = [&](const ir::Label& l) { return alone(l.begin) || alone(l.end); };
+    return std::ranges::any_of(compute.out, of_range) || std::ranges::any_of(compute.reduce, of_range);
+  };
+  const auto polynomial = ir::polynomial_of(e);
+  return polynomial && std::ranges::all_of(polynomial->terms(), [&](const auto& term) {
+           const auto& [atoms, number] = term;
+           if (number > kLargest || number < -kLargest) return false;
+           if (atoms.empty()) return true;
+           if (atoms.size() != 1 || atoms[0]->kind != Extent::Atom::Kind::kValue) return false;
+           const ValueId v = atoms[0]->value;
+           return (v.id <= ir::label_value(0).id || is_end(v)) && number <= (1 << 10) && number >= -(1 << 10);
+         });
+}
+
+/// True if the conjunct says which elements are reduced, and blocks of these can be told by their corners.
+bool selects_elements(const Expr& part, const ir::Compute& compute, const Blocking& blocks) {
+  if (!nest::is_half_plane(part, blocks.row, blocks.column)) return false;
+  const auto& comparison = std::get<ir::Binary>(part->op);
+  return !ir::mentions_labels(part, compute.out.size()) && is_bounded(comparison.left, compute) &&
+         is_bounded(comparison.right, compute);
+}
+
 /// The register-blocked loops of the runtime are of numbers in vectors.
 bool computes_complex(const Expr& e) {
   return e && ir::any_node(e, [](const ir::ExprNode& n) { return ir::is_complex(n.type); });
@@ -99,8 +129,14 @@ std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, co
     if (!vectors) return std::nullopt;
   }
   Splitter splitter(is_operand, labels);
-  const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
-  if (!splits || labels.x.empty() || labels.y.empty()) return std::nullopt;
+  if (!splitter.split(compute.bodies.front())) return std::nullopt;
+  const bool joins = !labels.x.empty() && !labels.y.empty();
+  for (const Expr& part : ir::conjuncts(compute.guard)) {
+    Expr& side = joins && selects_elements(part, compute, labels) ? labels.points : labels.guard;
+    side = ir::conjunction_of(side, part);
+  }
+  if (labels.guard && !splitter.split(labels.guard)) return std::nullopt;
+  if (labels.x.empty() || labels.y.empty()) return std::nullopt;
   const bool extremum =
       compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
   labels.numbers = extremum && known_of(compute.bodies.front(), labels) != Known::kNothing;

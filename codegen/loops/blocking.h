@@ -22,6 +22,8 @@ struct Blocking {
   using Values = std::vector<std::vector<Expr>>;  ///< each with all its occurrences
   Values x;                                       ///< largest subexpressions without the column label
   Values y;                                       ///< largest others without the row label
+  Expr points;  ///< the part of the guard that says which elements are reduced: half-planes of row and column; or null
+  Expr guard;   ///< the rest; may be null
   bool numbers = false;  ///< a minimum or maximum that is not nan if neither x nor y are nan or inf
 };
 

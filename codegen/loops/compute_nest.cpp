@@ -93,8 +93,7 @@ void ComputeNest::accumulate(ValueId total, std::span<const int> labels, const s
   if (!line(total, labels)) loops(labels, false, point);
 }
 
-nest::BlockedReduction ComputeNest::blocked_reduction(const ir::Compute& compute, const Blocking& blocks,
-                                                      const Expr& guard, Place to) {
+nest::BlockedReduction ComputeNest::blocked_reduction(const ir::Compute& compute, const Blocking& blocks, Place to) {
   const auto index = [this](int label) { return ir::bare_label(of_nest(ir::index_ref(label))); };
   nest::BlockedReduction s{std::move(to), index(blocks.row), index(blocks.column), {}, {}, {}, *compute.monoid, {}, {},
                            blocks.numbers};
@@ -119,7 +118,8 @@ nest::BlockedReduction ComputeNest::blocked_reduction(const ir::Compute& compute
         true);
   };
   s.value = of_values(compute.bodies.front());
-  if (guard) s.guard = of_values(guard);
+  if (blocks.guard) s.guard = of_values(blocks.guard);
+  if (blocks.points) s.points = of_nest(blocks.points);
   return s;
 }
 

@@ -121,9 +121,8 @@ class ComputeNest : public StatementNest {
   /// Accumulates along the index variables: as a line if possible, otherwise by the statements that `point` adds.
   void accumulate(ValueId total, std::span<const int> labels, const std::function<void()>& point);
 
-  /// A register-blocked reduction into the element; `guard`: the conjuncts that it evaluates per point, or null.
-  nest::BlockedReduction blocked_reduction(const ir::Compute& compute, const Blocking& blocks, const Expr& guard,
-                                           Place to);
+  /// A register-blocked reduction into the element.
+  nest::BlockedReduction blocked_reduction(const ir::Compute& compute, const Blocking& blocks, Place to);
 
   const NestRequest& request_;
   const OperationProgram& program_;

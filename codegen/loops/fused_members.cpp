@@ -127,7 +127,7 @@ bool FusedNestBuilder::blocked(const Member& m) {
   for (const int l : blocks->outer) {
     if (!m.is_outer(l)) around.push_back(l);
   }
-  loops(around, false, [&] { add(blocked_reduction(c, *blocks, {}, element(m))); });
+  loops(around, false, [&] { add(blocked_reduction(c, *blocks, element(m))); });
   return true;
 }
 

@@ -228,8 +228,7 @@ Expr KernelNestBuilder::with_fixed_parts(const Expr& mask, int label, Body& befo
 }
 
 void KernelNestBuilder::blocked(const Blocking& blocks) {
-  loops(blocks.outer, false,
-        [&] { add(blocked_reduction(compute_, blocks, without_parts(compute_.guard, observed_), element())); });
+  loops(blocks.outer, false, [&] { add(blocked_reduction(compute_, blocks, element())); });
 }
 
 void KernelNestBuilder::first_values() {

@@ -213,6 +213,13 @@ class AccessFinder {
 
   /// A read that occurs in several places, under different conditions.
   void check_again(const Expr& e, const ir::Read& r) {
+    const auto found = std::ranges::find_if(found_, [&](const auto& f) { return f.first == e.id(); });
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
+      const auto boundary =
+          ir::boundary_of(r.subscripts[d], labels_, [this](const Expr& x) { return builder_.hoist(x); });
+      SymbolicDim& dim = found->second.dims[d];
+      if (boundary && boundary->op == ir::BinaryOp::kAround && !(near(*boundary) == dim)) dim = whole_dim();
+    }
     if (!kernel_.trusted.contains(e.id())) return;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);

@@ -13,6 +13,7 @@
 #include "codegen/lower/operation.h"
 #include "codegen/lower/routine.h"
 #include "codegen/lower/serial_loop.h"
+#include "codegen/lower/time_tile.h"
 #include "codegen/operations/builder.h"
 #include "codegen/operations/host_values.h"
 #include "codegen/operations/releases.h"
@@ -211,6 +212,7 @@ class Lowering {
       region(f.body);
       next(step.carried, f.body.yields, n.range);
     });
+    if (auto tile = tile_in_time(builder_, step, n.range)) builder_.add(n.range, std::move(*tile));
     builder_.add(n.range, std::move(step));
   }
 

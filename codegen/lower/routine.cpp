@@ -28,7 +28,7 @@ class RoutineLowering {
 
   void run() {
     if (is_large() && !is_batch()) warn_of_gathering();
-    if (kind_ == RoutineKind::kTopk || kind_ == RoutineKind::kIrfft)
+    if (kind_ == RoutineKind::kTopk || kind_ == RoutineKind::kFilter || kind_ == RoutineKind::kIrfft)
       step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
     step_.sizes = sizes();
     step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
@@ -49,8 +49,6 @@ class RoutineLowering {
       case RoutineKind::kQr: return warn("only matrices with twice as many rows as columns are distributed");
       case RoutineKind::kSort:
       case RoutineKind::kArgsort:
-      case RoutineKind::kRfft:
-      case RoutineKind::kIrfft:
         if (builder_.type(step_.operands[0].tensor).rank() == 1) warn("a vector is one line");
         return;
       case RoutineKind::kSvd:
@@ -64,8 +62,11 @@ class RoutineLowering {
       case RoutineKind::kCummax:
       case RoutineKind::kCummin:
       case RoutineKind::kTopk:
+      case RoutineKind::kFilter:
       case RoutineKind::kFft:
       case RoutineKind::kIfft:
+      case RoutineKind::kRfft:
+      case RoutineKind::kIrfft:
       case RoutineKind::kCholesky:
       case RoutineKind::kLu:
       case RoutineKind::kForeign: return;

@@ -1,10 +1,12 @@
 #include "codegen/nest/facts.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "codegen/nest/increments.h"
 #include "codegen/operations/vector_forms.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
@@ -141,6 +143,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       },
       [&](const BlockedReduction& s) {
         each_of(s.to, f);
+        some(s.points);
         each_of(s.x, f);
         each_of(s.y, f);
         f(s.value);
@@ -270,6 +273,23 @@ Definitions definitions_of(const Nest& nest) {
     }
   });
   return result;
+}
+
+bool is_half_plane(const Expr& condition, int row, int column) {
+  constexpr std::int64_t kLargestSlope = 1 << 10;
+  using enum ir::BinaryOp;
+  const auto* b = std::get_if<ir::Binary>(&condition->op);
+  if (b == nullptr || (b->op != kLt && b->op != kLe && b->op != kGt && b->op != kGe)) return false;
+  if (b->left->type != ir::Scalar::kI64 || b->right->type != ir::Scalar::kI64) return false;
+  const auto left = ir::polynomial_of(b->left), right = ir::polynomial_of(b->right);
+  if (!left || !right) return false;
+  const Extent difference = *left - *right;
+  return std::ranges::all_of(std::array{row, column}, [&](int label) {
+    const ValueId v = ir::label_value(label);
+    if (!ir::mentions(difference, v)) return true;
+    const auto form = ir::linear_in(difference, v);
+    return form && form->coefficient <= kLargestSlope && form->coefficient >= -kLargestSlope;
+  });
 }
 
 bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select) {

@@ -62,6 +62,9 @@ class IndexArithmetic {
   Definitions definitions_;
   std::map<int, std::int64_t> begins_;  ///< by index variable
 };
+/// True for a comparison of integers that is linear in two index variables: where it holds, and where it does not, it
+/// does in a rectangle of points if it does at the corners.
+[[nodiscard]] bool is_half_plane(const Expr& condition, int row, int column);
 /// True if both branches of a select are computed, so that the enclosing loop vectorises
 /// (codegen/operations/vector_forms.h).
 [[nodiscard]] bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select);

@@ -163,7 +163,10 @@ void NestInterpreter::line(const LineReduction& l) {
 void NestInterpreter::blocked(const BlockedReduction& b, std::size_t depth) {
   if (depth < b.along.size() + 2) {
     const int index = depth == 0 ? b.row : depth == 1 ? b.column : b.along[depth - 2];
-    return each(index, interval(index), [&] { blocked(b, depth + 1); });
+    return each(index, interval(index), [&] {
+      if (depth == 1 && b.points && whole(b.points) == 0) return;
+      blocked(b, depth + 1);
+    });
   }
   for (const std::vector<Let>* lets : {&b.x, &b.y})
     std::ranges::for_each(*lets, [this](const Let& definition) { let(definition); });

@@ -272,6 +272,8 @@ struct BlockedReduction {
   Expr value;            ///< in terms of locals
   Expr guard;            ///< in terms of locals; may be null
   bool numbers = false;  ///< a minimum or maximum that is not nan if no x or y is nan or inf
+  /// The elements that are reduced: conjuncts that are half-planes of row and column (facts.h); null: all of them.
+  Expr points{};
 };
 // --- Statements of tasks that read and modify whole tensors
 

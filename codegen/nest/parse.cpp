@@ -311,6 +311,7 @@ class NestParser : PartParser {
     b.along = index_numbers();
     b.numbers = cursor_.accept("numbers");
     cursor_.expect("{");
+    if (cursor_.accept("at")) b.points = expr();
     lets("x", b.x);
     lets("y", b.y);
     if (cursor_.accept("where")) b.guard = expr();

@@ -303,6 +303,7 @@ class TextPrinter {
   void blocked(const BlockedReduction& b) {
     line("blocked {} {} rows {} columns {} along {}{} {{", text(b.with), text(b.to), index(b.row), index(b.column),
          indices(b.along), b.numbers ? " numbers" : "");
+    if (b.points) line("  at {}", text(b.points));
     lines(b.x, "x ");
     lines(b.y, "y ");
     if (b.guard) line("  where {}", text(b.guard));

@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "codegen/nest/facts.h"
 #include "codegen/nest/verifier.h"
 #include "ir/graph/computes.h"
+#include "ir/graph/inequalities.h"
 
 namespace tdsl::nest {
 
@@ -351,6 +353,14 @@ void NestVerifier::blocked(const BlockedReduction& b) {
     indices_.insert(k);
   }
   const std::optional<Scalar> scalar = place(b.to, true);
+  const auto is_half_plane = [&](const Expr& e) { return nest::is_half_plane(e, b.row, b.column); };
+  if (b.points && !std::ranges::all_of(ir::conjuncts(b.points), is_half_plane))
+    problem("the points of a reduction in blocks are no half-planes of rows and columns");
+  if (b.points) {
+    for (const int k : b.along) indices_.erase(k);
+    expr(b.points, Scalar::kBool);
+    indices_.insert(b.along.begin(), b.along.end());
+  }
   const auto without = [&](int k, const std::vector<Let>& lets) {
     indices_.erase(k);
     std::ranges::for_each(lets, [this](const Let& definition) { let(definition); });

@@ -39,7 +39,7 @@ inline constexpr ir::Routine::SolveKind kLast<ir::Routine::SolveKind> = ir::Rout
 template <>
 inline constexpr ir::Routine::Scale kLast<ir::Routine::Scale> = ir::Routine::Scale::kWhole;
 template <>
-inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kU64;
+inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kBf16;
 
 template <class E>
 [[nodiscard]] std::string_view name_of_enumerator(E e) {

@@ -40,9 +40,9 @@ enum class Sizes : std::uint8_t { kNone, kShape, kShapeAndTile };
 
 /// Names of the kinds of steps in the text form, in the order of StepOp.
 inline constexpr std::array kStepNames = std::to_array<std::string_view>(
-    {"host",   "dimension", "found", "param",   "input",   "random",    "operation", "routine", "chain",
-     "loop",   "read",      "copy",  "gathers", "declare", "subscript", "for",       "while",   "if",
-     "choose", "fence",     "print", "assert",  "check",   "output",    "release"});
+    {"host",   "dimension", "found", "param",   "input",   "random",    "operation", "routine",  "chain",
+     "loop",   "read",      "copy",  "gathers", "declare", "subscript", "for",       "while",    "if",
+     "choose", "fence",     "print", "assert",  "check",   "output",    "release",   "time_tile"});
 static_assert(kStepNames.size() == std::variant_size_v<StepOp>);
 
 /// A visitor that ignores everything but the elements of lists.
@@ -89,6 +89,10 @@ inline constexpr auto kUses = [](auto& v, auto& value) { v.use("", value); };
 inline constexpr auto kMentions = [](auto& v, auto& value) { v.mention("", value); };
 inline constexpr auto kExtents = [](auto& v, auto& extent) { v.extent("", extent); };
 inline constexpr auto kProperties = [](auto& v, auto& property) { v.property("", property); };
+inline constexpr auto kReach = [](auto& v, auto& reach) {
+  v.property("below", reach.below);
+  v.property("above", reach.above);
+};
 
 /// The members of a recorded operation, or of several in parallel, for visitors of plan::visit_fields.
 template <class V, class... Ops>
@@ -239,6 +243,7 @@ void visit_step(auto& v, Of<ForStep> auto& s) {
   v.use("from", s.begin);
   v.use("to", s.end);
   v.property("by", s.step, std::int64_t{1});
+  v.use("every", s.every);
   v.list("carried", kMentions, s.carried);
   v.property("known", s.known);
   v.steps("do", s.body);
@@ -289,6 +294,15 @@ void visit_step(auto& v, Of<OutputStep> auto& s) {
   v.flag("begins", s.begins);
 }
 void visit_step(auto& v, Of<ReleaseStep> auto& s) { v.mention("", s.value); }
+void visit_step(auto& v, Of<TimeTileStep> auto& s) {
+  v.target(s.target, Sizes::kNone);
+  v.use("from", s.begin);
+  v.use("to", s.end);
+  v.list("shape", kExtents, s.shape);
+  v.list("reach", kReach, s.reach);
+  v.property("bytes", s.element_bytes);
+  v.property("flops", s.flops);
+}
 
 /// Parts of operations.
 void visit_part(auto& v, Of<ir::Rearranged> auto& part) {
@@ -330,6 +344,9 @@ void visit_part(auto& v, Of<ComputeKernel> auto& kernel) {
   v.mention("packed_from", kernel.packed_from);
   v.list("scattered", kMentions, kernel.scattered);
   v.flag("once", kernel.once);
+  v.use("steps", kernel.steps);
+  v.property("earlier", kernel.earlier);
+  v.list("reach", kReach, kernel.reach);
 }
 void visit_part(auto& v, Of<FusedKernel> auto& kernel) {
   v.list(

@@ -17,6 +17,7 @@ namespace tdsl::codegen {
     case Kind::kSort: return Routine::kSort;
     case Kind::kArgsort: return Routine::kArgsort;
     case Kind::kTopk: return Routine::kTopk;
+    case Kind::kFilter: return Routine::kFilter;
     case Kind::kFft: return Routine::kFft;
     case Kind::kIfft: return Routine::kIfft;
     case Kind::kRfft: return Routine::kRfft;

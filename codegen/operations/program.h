@@ -20,6 +20,7 @@
 #include "ir/graph/graph.h"
 #include "runtime/plan/op.h"
 #include "runtime/plan/sparsity.h"
+#include "runtime/plan/time_tile.h"
 #include "runtime/record/known.h"
 
 // The operation program, the second of the three forms (docs/architecture.md). It describes the emitted program step by
@@ -118,6 +119,10 @@ struct ComputeKernel {
   /// otherwise.
   std::vector<std::optional<Extent>> scattered;
   bool once = false;  ///< a scatter by `=` into a compressed result: an element stored twice stops the run
+  /// The number of steps of a loop that the kernel runs (TimeTileStep), a host value; absent: one.
+  std::optional<ValueId> steps;
+  int earlier = 0;                 ///< then the read of the values before the first step
+  std::vector<plan::Reach> reach;  ///< and per label the distances of one step
 };
 
 /// The kernel of a fused operator: the Computes of an ir::Fused. The result is the last one, or, if packed, all closing
@@ -292,6 +297,7 @@ struct ForStep {
   ValueId begin;
   ValueId end;
   std::int64_t step = 1;
+  std::optional<ValueId> every;  ///< the step, if it is a host value
   Steps body;
   std::vector<ValueId> carried;
 };
@@ -341,11 +347,20 @@ struct OutputStep {
 struct ReleaseStep {
   ValueId value;
 };
+/// Steps of a block of the loop that follows (Note [Time tiles] in runtime/plan/time_tile.h).
+struct TimeTileStep {
+  ValueId target;
+  ValueId begin, end;  ///< of the loop
+  std::vector<Extent> shape;
+  std::vector<plan::Reach> reach;
+  std::int64_t element_bytes = 8;
+  double flops = 0;  ///< per point and step
+};
 
-using StepOp =
-    std::variant<HostStep, DimensionStep, FoundStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep,
-                 ChainStep, LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep,
-                 WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
+using StepOp = std::variant<HostStep, DimensionStep, FoundStep, ParamStep, InputStep, RandomStep, OperationStep,
+                            RoutineStep, ChainStep, LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep,
+                            SubscriptStep, ForStep, WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep,
+                            CheckStep, OutputStep, ReleaseStep, TimeTileStep>;
 struct Step {
   SourceRange range;
   StepOp op;

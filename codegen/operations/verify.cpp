@@ -114,6 +114,7 @@ class OperationVerifier {
     host(f.begin, "the first index");
     host(f.end, "the last index");
     if (f.step == 0) report("the step of a loop is 0");
+    if (f.every) host(*f.every, "the step of a loop");
     const States before = states_;
     nested(f.body, f.index, {});
     compare(before, "an iteration changes the state of");
@@ -191,6 +192,13 @@ class OperationVerifier {
     if (s.record) host(*s.record, "the number of a record");
   }
   void check(const ReleaseStep& s) { release(s.value); }
+  void check(const TimeTileStep& s) {
+    defines_host(s.target);
+    host(s.begin, "the first index");
+    host(s.end, "the last index");
+    for (const Extent& e : s.shape) on_host(e, "a number of an operation");
+    if (s.reach.size() != s.shape.size()) report("a time tile has a reach per dimension");
+  }
   void check(const RoutineStep& s) {
     for (const RoutineStep::Operand& o : s.operands) {
       tensor(o.tensor, "an operand");
@@ -216,6 +224,10 @@ class OperationVerifier {
     tensor(s.target, "a result");
     check(*s.op);
     check_operands(*s.op, *s.kernel);
+    if (s.kernel->steps) {
+      host(*s.kernel->steps, "the number of steps");
+      if (s.kernel->reach.size() != s.op->labels.size()) report("`{}` has no reach per label", s.op->name);
+    }
     if (s.fused) check_operands(*s.op, *s.fused);
     if (s.op->epilogue != (s.epilogue != nullptr)) report("an epilogue is missing or not announced");
     if (s.epilogue) check(*s.epilogue->op);

@@ -150,8 +150,7 @@ class InfoEmitter {
   const EmitOptions& options_;
 };
 
-constexpr std::string_view kInside = R"(/// A subscript whose value is known only when it is reached.
-Index inside(Index subscript, Index extent, int line, const char* text) {
+constexpr std::string_view kInside = R"(Index inside(Index subscript, Index extent, int line, const char* text) {
   if (subscript < 0 || subscript >= extent) rt::stop_subscript(place(line), subscript, extent, text);
   return subscript;
 }
@@ -221,7 +220,6 @@ class FileEmitter {
     begin(", more kernels");
     w_.line("namespace {{");
     w_.blank();
-    w_.line("#pragma GCC diagnostic ignored \"-Wunused-function\"  // helpers of other files");
     helpers();
     w_.raw(body_.kernels[unit]);
     w_.line("}}  // namespace");
@@ -245,15 +243,20 @@ class FileEmitter {
     w_.blank();
   }
   void helpers() {
+    // A file of several may do without.
+    const std::string_view unused = body_.kernels.size() > 1 ? "[[maybe_unused]] " : "";
     if (needs_.has(Helper::kPlace)) {
       w_.line("/// A place of the program for messages.");
-      w_.line("rt::SourceLine place(int line) {{");
+      w_.line("{}rt::SourceLine place(int line) {{", unused);
       w_.line("  static constexpr const char* files[] = {{{}}};", files_of(program_));
       w_.line("  return rt::place_in(files, line);");
       w_.line("}}");
       w_.blank();
     }
-    if (needs_.has(Helper::kInside)) w_.raw(kInside);
+    if (needs_.has(Helper::kInside)) {
+      w_.line("/// A subscript whose value is known only when it is reached.");
+      w_.raw(std::string(unused) + std::string(kInside));
+    }
   }
   void makers(std::size_t unit) {
     if (body_.makers[unit].empty()) return;

@@ -46,6 +46,7 @@ std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
 
 std::string cpp_float(Scalar s, double value) {
   if (ir::is_complex(s)) return fmt::format("{}({})", cpp_type(s), cpp_float(ir::part_type(s), value));
+  if (ir::is_half(s)) return fmt::format("{}({})", cpp_type(s), cpp_float(Scalar::kF32, value));
   const bool narrow = s == Scalar::kF32;
   const std::string_view type = cpp_type(s);
   if (std::isnan(value)) return fmt::format("std::numeric_limits<{}>::quiet_NaN()", type);

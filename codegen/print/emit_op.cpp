@@ -135,6 +135,13 @@ std::string number(double x) {
                                                                 : fmt::format("{}", x);
 }
 
+/// Of one point: `7`, or `7 * static_cast<double>(count)` for several steps.
+std::string flops_text(const OperationStep& step, ExprEmitter& expr) {
+  const std::string flops = number(step.op->flops_per_point);
+  if (!step.kernel->steps) return flops;
+  return fmt::format("{} * static_cast<double>({})", flops, expr.text(Extent::of(*step.kernel->steps)));
+}
+
 /// `plan::from(1, 1, -b), plan::up_to(1, 1, b)`
 std::string bounds_text(const plan::Sparsity<Extent>& sparsity, ExprEmitter& expr) {
   std::string text;
@@ -238,7 +245,7 @@ std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
     calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
   }
   calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr))
-                            : fmt::format(".flops({})", number(op.flops_per_point));
+                            : fmt::format(".flops({})", flops_text(step, expr));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   calls += sparsity_calls(op.sparsity, expr, tensor_name);
   for (const std::string_view flag : set_flags(op)) calls += fmt::format(".{}()", flag);
@@ -310,7 +317,7 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
     return fmt::format("{{{}}}, {{{}}}, {}, {{{}}}, {}{}{}", out, over, meeting_text(op, expr), reads, parts ? "{" : "",
                        row_flops_text(op, expr), parts ? "}" : "");
   }
-  const std::string flops = number(op.flops_per_point);
+  const std::string flops = flops_text(step, expr);
   if (reduces || sparse)
     return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
   return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);

@@ -236,7 +236,8 @@ class ProgramEmitter {
                      c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
                      expr_.exact(c.check.left), expr_.exact(c.check.right), string_literal(c.check.message));
         },
-        [](const OutputStep&) {}, [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); });
+        [](const OutputStep&) {}, [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); },
+        [&](const TimeTileStep& t) { time_tile(t); });
     faults(s);
   }
 
@@ -319,7 +320,7 @@ class ProgramEmitter {
     const auto kernel_argument = [&]() -> std::string {
       if ((contraction && !o.epilogue) || o.kernel->packed_from) return "";
       functions_.start_code();
-      const std::string text = kernel(s, o.epilogue ? *o.epilogue : o);
+      const std::string text = of_steps(o, kernel(s, o.epilogue ? *o.epilogue : o));
       return ", " + functions_.reported("foreign_kernel", text, s.range);
     };
     if (const auto arguments = short_arguments(o, expr_, operand)) {
@@ -427,7 +428,8 @@ class ProgramEmitter {
     for (const RoutineStep::Operand& o : r.operands) arguments += ", " + moved_if(o.ends, o.tensor);
     if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
     if (ir::is_fourier(r.kind)) arguments += fmt::format(", {}", scale_text(r.scale));
-    if (r.kind == ir::Routine::Kind::kTopk || r.kind == ir::Routine::Kind::kIrfft)
+    using Kind = ir::Routine::Kind;
+    if (r.kind == Kind::kTopk || r.kind == Kind::kFilter || r.kind == Kind::kIrfft)
       arguments += ", " + expr_.text(r.count);
     if (r.solves != ir::Routine::SolveKind::kGeneral) arguments += ", " + solve_kind_text(r.solves);
     std::string site = fmt::format("{}, {}", r.site, line_of(s));
@@ -455,6 +457,28 @@ class ProgramEmitter {
     return kernels_.add({program_, o, identifier_of(title_of(program_, values_.home(o.target))), s.range,
                          [this](ValueId v) { return name(v); },
                          [this](const ir::ProcedureRef& p) { return functions_.procedure(p); }});
+  }
+
+  static std::string reach_text(const std::vector<plan::Reach>& reach) {
+    std::string text;
+    for (const plan::Reach& r : reach) text += fmt::format("{}{{{}, {}}}", text.empty() ? "" : ", ", r.below, r.above);
+    return "{" + text + "}";
+  }
+  void time_tile(const TimeTileStep& t) {
+    body_.line("const Index {} = session.time_tile({{{}, {}, {{{}}}, {}, {}, {}}});", name(t.target), name(t.begin),
+               name(t.end), extents(t.shape), reach_text(t.reach), t.element_bytes, t.flops);
+  }
+  /// The kernel of one step, or that of several made of it.
+  std::string of_steps(const OperationStep& o, const std::string& kernel) {
+    if (!o.kernel || !o.kernel->steps) return kernel;
+    needs_.add(Header::kTimeSteps);
+    std::string domain;
+    for (const SymbolicLabel& l : o.op->labels) {
+      domain += fmt::format("{}Interval{{{}, {}}}", domain.empty() ? "" : ", ", expr_.text(l.range.lo),
+                            expr_.text(l.range.hi));
+    }
+    return fmt::format("rt::time_steps({{{}, {}, {}, {{{}}}, {}}}, {})", name(*o.kernel->steps), o.kernel->earlier,
+                       ir::size_of(o.kernel->type), domain, reach_text(o.kernel->reach), kernel);
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -489,7 +513,7 @@ class ProgramEmitter {
 
   void for_loop(const ForStep& f) {
     body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known, f.carried), bound(f.begin), bound(f.end),
-               f.step, parameter(f.index));
+               f.every ? name(*f.every) : std::to_string(f.step), parameter(f.index));
     nested(f.body);
     body_.line("}});");
   }

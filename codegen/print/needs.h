@@ -29,6 +29,7 @@ enum class Header : std::uint8_t {
   kTiles,
   kLibrary,
   kForeign,
+  kTimeSteps,
 };
 inline constexpr std::array kHeaderPaths = std::to_array<std::string_view>({
     "runtime/kernels/blocked/blocked_reduction.h",
@@ -46,6 +47,7 @@ inline constexpr std::array kHeaderPaths = std::to_array<std::string_view>({
     "runtime/kernels/tiles.h",
     "runtime/library/library.h",
     "runtime/kernels/foreign.h",
+    "runtime/kernels/steps/time_steps.h",
 });
 
 /// Functions of the emitted file itself.

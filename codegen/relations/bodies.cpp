@@ -77,13 +77,20 @@ Body body_of(const OperationProgram& program, const OperationStep& step, const H
   return body;
 }
 
+/// True if the operation computes several steps of a loop: it has no body then.
+bool computes_steps(const OperationStep& step, const HostEvaluator& host) {
+  if (!step.kernel->steps) return false;
+  const std::optional<ir::Literal> steps = host.get(*step.kernel->steps);
+  return !steps || std::get<std::int64_t>(*steps) != 1;
+}
+
 class BodyObserver : public OperationObserver {
  public:
   BodyObserver(const OperationProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
 
   void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) override {
     if (step.kernel == nullptr || step.kernel->compute.iteration || step.kernel->compute.bodies.empty() ||
-        step.epilogue)
+        step.epilogue || computes_steps(step, host))
       return;
     try {
       bodies_.emplace(made, body_of(program_, step, host));

@@ -49,7 +49,8 @@ bool records(const OperationProgram& program, const Step& s) {
       },
       [](const FenceStep&) { return false; }, [](const PrintStep&) { return true; },
       [&](const AssertStep& a) { return !program.is_host(a.condition); }, [](const CheckStep&) { return false; },
-      [](const OutputStep& o) { return !o.begins; }, [](const ReleaseStep&) { return false; });
+      [](const OutputStep& o) { return !o.begins; }, [](const ReleaseStep&) { return false; },
+      [](const TimeTileStep&) { return false; });
 }
 
 /// Host variables of outer scopes that are assigned inside the step.
@@ -114,7 +115,7 @@ class Knowledge {
           for (Steps& form : c.forms) steps(form);
         },
         [](FenceStep&) {}, [](PrintStep&) {}, [](AssertStep&) {}, [](CheckStep&) {}, [](OutputStep&) {},
-        [](ReleaseStep&) {});
+        [](ReleaseStep&) {}, [&](TimeTileStep& t) { level(t.target) = std::max(level(t.begin), level(t.end)); });
   }
 
   /// Level of the extents of operations that the step itself records.

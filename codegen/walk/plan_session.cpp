@@ -47,6 +47,13 @@ std::int64_t PlanSession::found(const std::string& name, std::int64_t estimate) 
   return assumed;
 }
 
+plan::Index PlanSession::time_tile(const plan::StencilLoop& loop) const {
+  const plan::Index height =
+      plan::time_tile(loop, request_.time_tile, request_.machine, request_.ranks, request_.threads);
+  if (height > 1) note(fmt::format("time tiles of {} steps (--time-tile)", height));
+  return control.decide(height);
+}
+
 std::optional<ir::Literal> PlanSession::param(const std::string& name) const {
   const auto found = request_.params.find(name);
   return found == request_.params.end() ? std::nullopt : std::optional(found->second);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/walk/plan_walk.h"
+#include "runtime/plan/time_tile.h"
 #include "runtime/record/session.h"
 #include "runtime/record/sum_of_products.h"
 #include "runtime/routines/algorithms/routine.h"
@@ -31,6 +32,8 @@ class PlanSession final : public record::Session {
   [[nodiscard]] std::int64_t dimension(const std::string& name) const;
   /// The extent that a plan assumes for one that data determine: the request's, or the estimate.
   [[nodiscard]] std::int64_t found(const std::string& name, std::int64_t estimate) const;
+  /// The steps of a block of the loop; a note tells more than one.
+  [[nodiscard]] plan::Index time_tile(const plan::StencilLoop& loop) const;
   /// nullopt if the request does not contain it.
   [[nodiscard]] std::optional<ir::Literal> param(const std::string& name) const;
 

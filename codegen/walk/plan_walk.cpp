@@ -66,7 +66,7 @@ class Walk::Body {
         [&](const OutputStep& o) {
           if (!o.begins) session_->output(o.name, tensor(o.value), o.site, o.record.has_value());
         },
-        [&](const ReleaseStep& r) { tensors_.erase(r.value); });
+        [&](const ReleaseStep& r) { tensors_.erase(r.value); }, [&](const TimeTileStep& t) { time_tile(t); });
   }
 
   // --- Values
@@ -124,6 +124,17 @@ class Walk::Body {
     host_.set(f.target, counted ? *counted : ir::Literal(session_->found(f.name, number(f.estimate))));
   }
 
+  void time_tile(const TimeTileStep& t) {
+    plan::StencilLoop loop{
+        .shape = numbers(t.shape), .reach = t.reach, .element_bytes = t.element_bytes, .flops = t.flops};
+    const auto begin = host_.get(t.begin), end = host_.get(t.end);
+    if (begin && end) {
+      loop.begin = std::get<std::int64_t>(*begin);
+      loop.end = std::get<std::int64_t>(*end);
+    }
+    host_.set(t.target, session_->time_tile(loop));
+  }
+
   void random(const RandomStep& r) {
     const PlanSession::Source drawn = source(name_of(program_, r.target), r.target, r.site);
     const auto density = drawn.compressed ? host_.get(r.random.iterations.back()) : std::nullopt;
@@ -135,6 +146,7 @@ class Walk::Body {
         *o.op, session_->line(), [this](const Extent& e) { return number(e); },
         [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
+    if (o.kernel->steps) op.flops_per_point *= static_cast<double>(number(Extent::of(*o.kernel->steps)));
     record::drop_empty_sum(op);
     tensors_[o.target] = session_->record(std::move(op), element_type(o.target));
     if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);
@@ -230,7 +242,8 @@ class Walk::Body {
     if (!begin || !end)
       session_->stop(
           "the loop's range depends on computed data, so there is no plan before the program runs [unknown-size]");
-    session_->control.for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), f.step,
+    const plan::Index step = f.every ? number(Extent::of(*f.every)) : f.step;
+    session_->control.for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), step,
                                [&](plan::Index i) {
                                  host_.set(f.index, i);
                                  steps(f.body);

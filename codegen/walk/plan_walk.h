@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/operations/program.h"
+#include "runtime/plan/cost/machine.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/plan/region/region.h"
 #include "runtime/record/control.h"
@@ -34,6 +35,9 @@ struct WalkRequest {
   std::set<std::string> line_files;           ///< those in which a record of a series is a line
   std::map<std::string, StoredInput> stored;  ///< other inputs are estimated
   plan::Factorise factorise = plan::Factorise::kAuto;
+  plan::Index time_tile = 1;  ///< --time-tile; 0: by price, on this machine with these threads per rank
+  plan::Machine machine;
+  int threads = 1;
 };
 using Note = std::function<void(SourceRange, const std::string&)>;
 

@@ -122,7 +122,9 @@ Tensor Algebra::elementwise(const std::vector<Tensor>& args, Weak weak, const So
   return result;
 }
 
-Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
+Tensor Algebra::arithmetic(BinaryOp op, const Tensor& left, const Tensor& right, const SourceRange& range) {
+  const Tensor a = as_operand(left);
+  const Tensor b = as_operand(right);
   if (ir::is_bitwise(op)) {
     for (const Tensor* t : {&a, &b}) require_bits(op, *t, range);
   }
@@ -142,10 +144,10 @@ Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
   }
   const bool adds = op == BinaryOp::kAdd || op == BinaryOp::kSub;
   const auto make = [&](const std::vector<Expr>& e) {
-    Expr left = converted(e[0], common.type);
-    Expr right = converted(e[1], common.type);
-    if (adds && graph_.has_sparse()) meet(left, right);
-    return ir::binary(op, left, right, range);
+    Expr x = converted(e[0], common.type);
+    Expr y = converted(e[1], common.type);
+    if (adds && graph_.has_sparse()) meet(x, y);
+    return ir::binary(op, x, y, range);
   };
   // `x' * A` as in other languages: the sizes fit a matrix product.
   const bool multiplies = op == BinaryOp::kMul && a.rank() > 0 && b.rank() > 0 && a.rank() + b.rank() > 2 &&
@@ -186,7 +188,8 @@ std::optional<Tensor> Algebra::scaling(const Tensor& a, const Tensor& b, const S
   return arithmetic(BinaryOp::kMul, b, *rows, range);
 }
 
-Tensor Algebra::power(const Tensor& a, const Tensor& b, const SourceRange& range) {
+Tensor Algebra::power(const Tensor& base, const Tensor& b, const SourceRange& range) {
+  const Tensor a = as_operand(base);
   const bool whole_exponent = ir::is_integer(b.scalar()) && (b.weak == Weak::kNo || b.weak == Weak::kInteger);
   if (!ir::is_float(a.scalar()) || !whole_exponent) return arithmetic(BinaryOp::kPow, a, b, range);
   const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
@@ -203,7 +206,8 @@ Tensor Algebra::choice(const Tensor& c, const Tensor& a, const Tensor& b, const 
   });
 }
 
-Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& range) {
+Tensor Algebra::apply_unary(UnaryOp op, const Tensor& operand, const SourceRange& range) {
+  const Tensor t = as_operand(operand);
   if (ir::is_part(op) && !ir::is_complex(t.scalar())) return real_part(op, t, range);
   if (op == UnaryOp::kBitNot || op == UnaryOp::kPopcount) return of_bits(op, t, range);
   if (!ir::result_type(op, t.scalar()))
@@ -229,7 +233,9 @@ Tensor Algebra::swapped(const Tensor& t) {
   return result;
 }
 
-Tensor Algebra::float_function(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
+Tensor Algebra::float_function(BinaryOp op, const Tensor& left, const Tensor& right, const SourceRange& range) {
+  const Tensor a = as_operand(left);
+  const Tensor b = as_operand(right);
   Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
   require_ordered(reports_, "`" + std::string(ir::name_of(op)) + "`", common.type, range);
   if (!ir::is_float(common.type)) {

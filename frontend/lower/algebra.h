@@ -50,19 +50,19 @@ class Algebra {
 
   Tensor elementwise(const std::vector<Tensor>& args, Weak weak, const ir::SourceRange& range,
                      const std::function<ir::Expr(const std::vector<ir::Expr>&)>& make, const std::string& hint = "");
-  Tensor arithmetic(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
-  Tensor power(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor arithmetic(ir::BinaryOp op, const Tensor& left, const Tensor& right, const ir::SourceRange& range);
+  Tensor power(const Tensor& base, const Tensor& b, const ir::SourceRange& range);
   Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
-  Tensor apply_unary(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
+  Tensor apply_unary(ir::UnaryOp op, const Tensor& operand, const ir::SourceRange& range);
   /// The complex numbers with these parts.
   Tensor complex_number(const Tensor& re, const Tensor& im, const ir::SourceRange& range);
   /// atan2, hypot, copysign: integers become `f64`.
-  Tensor float_function(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor float_function(ir::BinaryOp op, const Tensor& left, const Tensor& right, const ir::SourceRange& range);
   /// The last two dimensions exchanged; vectors and scalars as they are.
   Tensor swapped(const Tensor& t);
   Tensor transpose(const Tensor& t, const ir::SourceRange& range);
   Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
-  Tensor reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
+  Tensor reduce(const ReducerName& op, ComputeSpec spec, const Tensor& elements, std::vector<Dim> shape);
   Tensor flat_arg(const ReducerName& op, const Tensor& t, const ir::SourceRange& range);
   Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
   /// `b` behind `a` along dimension `axis`; ranks agree.

@@ -122,6 +122,8 @@ const Table& soft() {
       {"u16", call_cast},
       {"u32", call_cast},
       {"u64", call_cast},
+      {"f16", call_cast},
+      {"bf16", call_cast},
       {"clip", call_clip},
       {"isfinite", call_isfinite},
       {"isclose", call_isclose},

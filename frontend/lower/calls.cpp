@@ -6,7 +6,6 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/functions/instances.h"
-#include "frontend/syntax/token.h"
 #include "runtime/types.h"
 
 namespace tdsl::frontend {
@@ -136,10 +135,19 @@ void require_real_operand(Lowerer& lowerer, const std::string& name, const Tenso
   if (ordered.contains(name)) require_ordered(lowerer.reports, "`" + name + "`", t.scalar(), t.range);
 }
 
+/// Built-ins that copy elements: they keep the type of floats of two bytes.
+bool copies(const std::string& name) {
+  static const std::set<std::string> names = {
+      "where", "dense",  "zeros_like", "ones_like", "full_like", "transpose", "tril", "triu",
+      "flip",  "roll",   "diag",       "concat",    "reshape",   "stack",     "tile", "repeat",
+      "take",  "filter", "fftshift",   "ifftshift", "full",      "flatten"};
+  return names.contains(name);
+}
+
 }  // namespace
 
-std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
-                               const SourceRange& range, const std::set<std::string>& named) {
+std::vector<Tensor> arguments_in_order(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                                       const SourceRange& range, const std::set<std::string>& named) {
   std::vector<Tensor> args;
   for (const ast::Argument& a : call.arguments) {
     if (!a.name) {
@@ -160,6 +168,13 @@ std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::siz
       call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
           std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
           (args.size() == most + 1 && named.contains("axis") ? named_axis(lowerer.reports, call) : ""));
+}
+
+std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                               const SourceRange& range, const std::set<std::string>& named) {
+  std::vector<Tensor> args = arguments_in_order(lowerer, call, least, most, range, named);
+  if (!copies(call.callee.name)) std::ranges::transform(args, args.begin(), as_operand);
+  return args;
 }
 
 namespace {
@@ -294,8 +309,6 @@ Tensor lower_named_call(Lowerer& lowerer, const ast::Call& call, const SourceRan
   if (declared.monoids.contains(name))
     return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
   const auto built_in = builtins().find(name);
-  if (built_in == builtins().end() && is_half_type(name))
-    lowerer.reports.unsupported(range, "the type `" + name + "` is");
   if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
   return call_builtin(lowerer, built_in->second.function, call, range);
 }

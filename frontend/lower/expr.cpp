@@ -122,8 +122,12 @@ Tensor cast_to(Lowerer& lowerer, Scalar type, const Tensor& operand, const Sourc
     lowerer.reports.fail(DiagnosticId::kNarrowing, range,
                          "a complex number does not become " + std::string(ir::name_of(type)) +
                              (type == Scalar::kBool ? "; compare it: z != 0" : "; its real part is real(z)"));
-  return lowerer.algebra.elementwise({operand}, Weak::kNo, range,
-                                     [&](const std::vector<Expr>& e) { return converted(e[0], type); });
+  // Sparse tensors do not hold floats of two bytes.
+  const bool becomes_dense = ir::is_half(type) && lowerer.graph.has_sparse();
+  return lowerer.algebra.elementwise({operand}, Weak::kNo, range, [&](const std::vector<Expr>& e) {
+    const Expr result = converted(e[0], type);
+    return becomes_dense ? ir::unary(UnaryOp::kDense, result, range) : result;
+  });
 }
 
 Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e) {

@@ -20,6 +20,10 @@ ValueId differentiated(Lowerer& lowerer, const ast::Expr& e, std::int64_t tick) 
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, e.range,
                          "grad differentiates by floats, but `" + *name + "` is " + lowerer.graph.text(t));
   }
+  if (ir::is_half(t.scalar()))
+    lowerer.reports.fail(DiagnosticId::kTypeMismatch, e.range,
+                         "grad differentiates by floats that are computed, but `" + *name + "` is " +
+                             lowerer.graph.text(t) + "; keep it as f32");
   const SymbolRef symbol = lowerer.names.find(*name);
   if (symbol && !symbol->history.empty()) return value_at(*symbol, tick);
   // An untyped parameter denotes its argument.

@@ -227,10 +227,19 @@ Scalar element_type_for(Lowerer& lowerer, const ast::AssignOp& op, const Tensor&
   if (op.kind == ast::AssignKind::kMonoid) return user_monoid(lowerer, op.monoid, op.range).type;
   if (is_bitwise(op.kind)) return value.scalar();
   const bool sums = op.kind != ast::AssignKind::kMin && op.kind != ast::AssignKind::kMax;
-  return sums || value.scalar() == Scalar::kBool ? summed_type(value.scalar()) : value.scalar();
+  return sums || value.scalar() == Scalar::kBool ? summed_type(value.scalar()) : ir::operand_type(value.scalar());
+}
+
+/// Operators give f32, which does not narrow to floats of two bytes.
+void refuse_combined_halves(Reports& reports, const ast::AssignOp& op, Scalar type) {
+  if (op.kind == ast::AssignKind::kSet || !ir::is_half(type)) return;
+  reports.fail(DiagnosticId::kNarrowing, op.range,
+               "this combines numbers to f32, but the elements are " + std::string(ir::name_of(type)) +
+                   "; combine f32 and cast the result: " + std::string(ir::name_of(type)) + "(…)");
 }
 
 Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, const Tensor& value, Scalar type) {
+  refuse_combined_halves(reports, op, type);
   if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid &&
       !is_bitwise(op.kind)) {
     reports.fail(DiagnosticId::kTypeMismatch, op.range,
@@ -238,6 +247,7 @@ Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, c
   }
   if (op.kind == ast::AssignKind::kMin || op.kind == ast::AssignKind::kMax)
     require_ordered(reports, op.kind == ast::AssignKind::kMin ? "`min=`" : "`max=`", type, op.range);
+  if (op.kind != ast::AssignKind::kSet) values.common_type(Common{type, Weak::kNo}, value, op.range);
   const Expr e = values.scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;
@@ -450,6 +460,7 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
   }
   Tensor element_value = scalar_tensor(element(value, subscripts), value.weak);
   element_value.range = a.definition.value->range;
+  refuse_combined_halves(lowerer.reports, a.definition.op, type.scalar);
   if (a.definition.op.kind == ast::AssignKind::kDiv) {
     const Expr old = ir::read(type.scalar, symbol->value, spec.left);
     spec.body =

@@ -146,6 +146,9 @@ Tensor real_form(Lowerer& lowerer, const Tensor& given, bool is_matrix, bool her
 Tensor complex_form(Lowerer& lowerer, const Tensor& form, const std::vector<Dim>& shape, bool is_matrix,
                     bool hermitian = false, std::size_t batch = 0);
 /// The `least` to `most` positional arguments; other arguments must be `named`.
+std::vector<Tensor> arguments_in_order(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                                       const ir::SourceRange& range, const std::set<std::string>& named = {});
+/// The same as operands of a built-in function (as_operand).
 std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
                                const ir::SourceRange& range, const std::set<std::string>& named = {});
 /// The argument, or null if it is omitted.
@@ -231,8 +234,9 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
 // User-defined storage: `storage` declarations and tensors declared with one.
 
 void declare_storage(Reports& reports, Declarations& declared, const ast::Storage& s);
-/// The storage with its arguments, for a tensor of this shape.
-StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
+/// The storage with its arguments, for a tensor of this shape and element type.
+StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape,
+                         ir::Scalar scalar);
 /// `e`, an element of a tensor with a storage, made absent where computed subscripts are out of the tensor's bounds,
 /// because the stored tensor may have an element there.
 ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const std::vector<ast::SubscriptItem>& items,

@@ -85,15 +85,26 @@ fn interp[T](x: T, xp: T[n], fp: T[n]) -> T {
   return y;
 }
 )"},
-    BuiltInSource{"histogram", R"(
-fn histogram(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[bins] {
+    BuiltInSource{"bins_of", R"(
+fn bins_of(x: f64[n], lo: f64, hi: f64, bins: i64) -> i64[n] {
   assert(lo < hi, "histogram needs lo < hi");
   let width = (hi - lo) / f64(bins);
   let guess[i] = if x[i] >= lo && x[i] <= hi then min(i64(floor((x[i] - lo) / width)), bins - 1) else -1;
   let below[i] = if guess[i] > 0 && x[i] < lo + f64(guess[i]) * width then guess[i] - 1 else guess[i];
   let above[i] = below[i] >= 0 && below[i] < bins - 1 && x[i] >= lo + f64(below[i] + 1) * width;
   let bin[i] = if above[i] then below[i] + 1 else below[i];
+  return bin;
+}
+)"},
+    BuiltInSource{"histogram", R"(
+fn histogram(bin: i64[n], bins: i64) -> i64[bins] {
   let H[bin[i]]: i64[bins] += 1 where bin[i] >= 0;
+  return H;
+}
+)"},
+    BuiltInSource{"histogram_weighted", R"(
+fn histogram_weighted[T](bin: i64[n], bins: i64, w: T[n]) -> T[bins] {
+  let H[bin[i]]: T[bins] += w[i] where bin[i] >= 0;
   return H;
 }
 )"},

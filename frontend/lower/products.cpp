@@ -6,7 +6,9 @@
 
 namespace tdsl::frontend {
 
-Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
+Tensor Algebra::matmul(const Tensor& first, const Tensor& second, const SourceRange& range) {
+  const Tensor left = as_operand(first);
+  const Tensor right = as_operand(second);
   for (const Tensor* t : {&left, &right}) {
     if (t->rank() == 0) {
       reports_.fail(DiagnosticId::kRankMismatch, t->range,
@@ -22,8 +24,7 @@ Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRang
   };
   const Tensor a = typed(left);
   const Tensor b = typed(right);
-  // Products of i32 wrap, as in version 1; those of shorter types do not.
-  if (common.type != Scalar::kI32) common.type = summed_type(common.type);
+  common.type = summed_type(common.type);
   const std::size_t a_batch = a.rank() > 2 ? a.rank() - 2 : 0;
   const std::size_t b_batch = b.rank() > 2 ? b.rank() - 2 : 0;
   const Dim& a_inner = a.shape.back();
@@ -205,8 +206,7 @@ Tensor call_einsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
       subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
     Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
-    if (sums && ir::is_integer(t.scalar()) && t.scalar() != Scalar::kI32)
-      factor.body = converted(factor.body, summed_type(t.scalar()));
+    if (sums && ir::is_integer(t.scalar())) factor.body = converted(factor.body, summed_type(t.scalar()));
     product = k == 0 ? factor : lowerer.algebra.arithmetic(BinaryOp::kMul, product, factor, range);
   }
   ComputeSpec spec;

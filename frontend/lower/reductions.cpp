@@ -84,6 +84,8 @@ const MonoidEntry& user_monoid(Lowerer& lowerer, const std::string& name, const 
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
   }
   const Scalar type = types[0];
+  if (ir::is_half(type))
+    lowerer.reports.unsupported(m.parameters[0].name.range, "a monoid of " + std::string(ir::name_of(type)) + " is");
   const Restored<Guards> outside(lowerer.guards, lowerer.guards.without_conditions());
   const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
@@ -153,7 +155,8 @@ Tensor lower_reduction(Lowerer& lowerer, const ast::Reduction& r, const SourceRa
   return scalar_tensor(ir::select(none, result.body, substitute(value, {{first, result.body}}), range));
 }
 
-Tensor Algebra::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
+Tensor Algebra::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& elements, std::vector<Dim> shape) {
+  const Tensor body = as_operand(elements);
   if (op.kind == Reducer::kMean) return reduce_mean(std::move(spec), body, std::move(shape));
   if (op.kind == Reducer::kUser) {
     spec.body = values_.scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
+#include "frontend/sema/types.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
@@ -91,6 +92,8 @@ void lower_param(Lowerer& lowerer, const ast::Param& p) {
   const ir::Type type = lower_type(lowerer, p.type);
   if (type.rank() != 0)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
+  if (ir::is_half(type.scalar))
+    lowerer.reports.unsupported(p.type.range, "a param of type " + std::string(ir::name_of(type.scalar)) + " is");
   ir::Param param{p.name.name, {}, {}, {}};
   if (p.default_value) {
     const Expr value =
@@ -150,7 +153,7 @@ void lower_input(Lowerer& lowerer, const ast::Input& i) {
   if (i.annotations.storage) {
     if (type.has_sparse())
       lowerer.reports.unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
-    storage = lower_storage(lowerer, *i.annotations.storage, type.shape);
+    storage = lower_storage(lowerer, *i.annotations.storage, type.shape, type.scalar);
     type.shape = storage->stored;
     for (const auto& [extent, name] : bound) {
       if (std::ranges::find(type.shape, extent) == type.shape.end())
@@ -302,6 +305,7 @@ void assign_whole(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbo
   const SourceRange& place = a.definition.value->range;
   Tensor value = lower(lowerer, *a.definition.value);
   if (op.kind != ast::AssignKind::kSet) {
+    lowerer.values.common_type(Common{type.scalar, Weak::kNo}, value, op.range);
     value = lowerer.values.converted_to(value, type.scalar, "`" + name + "`", place);
     const Tensor old = symbol->storage
                            ? lowerer.values.stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)

@@ -119,7 +119,10 @@ void check_storage(Lowerer& lowerer, const ast::Storage& s, const UserStorage& s
 
 }  // namespace
 
-StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<Extent> shape) {
+StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<Extent> shape,
+                         ir::Scalar scalar) {
+  if (ir::is_half(scalar))
+    lowerer.reports.unsupported(written.range, "a storage of " + std::string(ir::name_of(scalar)) + " is");
   const std::string& name = written.name.name;
   if (lowerer.declared.refused.contains(name)) throw Abandoned{};
   const auto found = lowerer.declared.storages.find(name);
@@ -207,8 +210,9 @@ Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, con
       lowerer.reports.fail(
           DiagnosticId::kUnknownExtent, annotations.storage->range,
           "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
-    return lower_stored_elements(lowerer, target, *type, lower_storage(lowerer, *annotations.storage, type->shape),
-                                 definition, nullptr);
+    return lower_stored_elements(lowerer, target, *type,
+                                 lower_storage(lowerer, *annotations.storage, type->shape, type->scalar), definition,
+                                 nullptr);
   }
   require_no_suffixes(lowerer.reports, definition.suffixes);
   if (definition.op.kind != ast::AssignKind::kSet)
@@ -222,8 +226,8 @@ Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, con
   std::vector<Extent> shape;
   for (const Dim& d : value.shape) shape.push_back(d.extent);
   return lowerer.values.store(value, value.scalar(),
-                              lower_storage(lowerer, *annotations.storage, type ? type->shape : shape), name,
-                              target.range);
+                              lower_storage(lowerer, *annotations.storage, type ? type->shape : shape, value.scalar()),
+                              name, target.range);
 }
 
 namespace {

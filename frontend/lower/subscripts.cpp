@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 
 #include "frontend/lower/functions/captures.h"
 #include "frontend/lower/lowering.h"
@@ -209,8 +210,11 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
   if (result.rank() > rt::kMaxRank)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   if (result.rank() != 0 && index_place != nullptr) {
-    lowerer.reports.fail(DiagnosticId::kSliceInIndex, *index_place,
-                         "an index variable cannot stand beside a slice; subscript every dimension with an index");
+    const char* batch =
+        result.rank() == 2 ? "; `@` and routines such as det take all matrices at once: put its dimension first" : "";
+    lowerer.reports.fail(
+        DiagnosticId::kSliceInIndex, *index_place,
+        std::string("an index variable cannot stand beside a slice; subscript every dimension with an index") + batch);
   }
   for (std::size_t d = 0; d < result.rank() && !lowerer.reports.source_text(range).empty(); ++d)
     result.shape[d].what = dimension_text(d, result.rank(), lowerer.reports.source_text(range));

@@ -69,7 +69,7 @@ Tensor call_interp(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
 }
 
 Tensor call_histogram(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
-  std::vector<Tensor> args = positional(lowerer, call, 4, 4, range);
+  std::vector<Tensor> args = positional(lowerer, call, 4, 4, range, {"weights"});
   for (std::size_t k = 1; k < 4; ++k) {
     if (args[k].rank() != 0)
       lowerer.reports.fail(DiagnosticId::kNotScalar, args[k].range,
@@ -80,7 +80,12 @@ Tensor call_histogram(Lowerer& lowerer, const ast::Call& call, const SourceRange
   args[0] = in_one_dimension(lowerer, args[0], range);
   for (std::size_t k = 0; k < 3; ++k) args[k] = with_type(args[k], Scalar::kF64);
   args[3] = with_type(args[3], Scalar::kI64);
-  return call_prelude(lowerer, "histogram", args, range);
+  const Tensor bin = call_prelude(lowerer, "bins_of", args, range);
+  const ast::Expr* weights = named_argument(call, "weights");
+  if (weights == nullptr) return call_prelude(lowerer, "histogram", {bin, args[3]}, range);
+  const Tensor w = in_one_dimension(lowerer, lower(lowerer, *weights), range);
+  lowerer.shapes.agree(args[0].shape[0], w.shape[0], range, "between the elements and the weights of histogram");
+  return call_prelude(lowerer, "histogram_weighted", {bin, args[3], with_type(w, summed_type(w.scalar()))}, range);
 }
 
 Tensor call_bincount(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {

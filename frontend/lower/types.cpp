@@ -44,6 +44,7 @@ Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
     if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
       bad("`" + *name + "` is " + lowerer.graph.text(t) + "; a dimension needs an integer scalar");
     }
+    if (!labels_of(t.body).empty()) bad("a dimension cannot depend on the index variable `" + *name + "`");
     return lowerer.graph.extent_of(ir::cast(Scalar::kI64, t.body), *name);
   }
   if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {
@@ -184,6 +185,8 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
   }
   if (result.shape.size() > 8)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
+  if (result.has_sparse() && ir::is_half(result.scalar))
+    lowerer.reports.unsupported(type.range, "sparse " + std::string(ir::name_of(result.scalar)) + " is");
   if (result.has_sparse()) lowerer.graph.note_sparse();
   lowerer.values.require_legal(result, "", type.range);
   return result;

@@ -38,14 +38,21 @@ Common common_type(Scalar a, Weak a_weak, Scalar b, Weak b_weak) {
   return {large ? Scalar::kU64 : Scalar::kI64, Weak::kInteger};
 }
 
-Scalar summed_type(Scalar s) { return ir::is_float(s) || s == Scalar::kU64 ? s : Scalar::kI64; }
+Scalar summed_type(Scalar s) { return ir::is_float(s) || s == Scalar::kU64 ? ir::operand_type(s) : Scalar::kI64; }
 
 Expr converted(const Expr& e, Scalar to) {
   if (e->type == to) return e;
   if (const auto* s = std::get_if<ir::Select>(&e->op)) {
     return ir::select(s->condition, converted(s->when_true, to), converted(s->when_false, to), e->range);
   }
+  // All other conversions of a float of two bytes begin with f32.
+  if (ir::is_half(e->type) && to != Scalar::kF32) return converted(converted(e, Scalar::kF32), to);
   return ir::cast(to, e, e->range);
+}
+
+Tensor as_operand(Tensor t) {
+  t.body = converted(t.body, ir::operand_type(t.scalar()));
+  return t;
 }
 
 bool converts(const Tensor& t, Scalar to) {

@@ -21,8 +21,11 @@ struct Common {
 [[nodiscard]] Common common_type(ir::Scalar a, Weak a_weak, ir::Scalar b, Weak b_weak);
 
 /// The type of sums and products of elements of this type: i64 for bools and integers, but u64 for u64; of floats the
-/// type itself.
+/// type itself, but f32 for those of two bytes.
 [[nodiscard]] ir::Scalar summed_type(ir::Scalar s);
+
+/// The tensor as operators, functions and reductions read it: floats of two bytes as f32.
+[[nodiscard]] Tensor as_operand(Tensor t);
 
 /// `e` converted to `to`: pushes the cast into branches, so that literals become literals of the type.
 [[nodiscard]] ir::Expr converted(const ir::Expr& e, ir::Scalar to);

@@ -138,9 +138,7 @@ ast::ExprPtr AstBuilder::array(std::vector<ast::ExprPtr> elements, const SourceR
 namespace {
 
 /// The word if it is a type parameter, which the scanner marks as a type; empty for an element type.
-std::string type_parameter_named(const std::string& word) {
-  return rt::element_type_named(word) || is_half_type(word) ? "" : word;
-}
+std::string type_parameter_named(const std::string& word) { return rt::element_type_named(word) ? "" : word; }
 
 }  // namespace
 
@@ -315,8 +313,6 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
-  if (is_half_type(scalar))
-    sink_.unsupported(DiagnosticId::kNotSupported, range, "the type `" + scalar + "` is not supported yet; write f32");
   return {scalar_type(scalar), type_parameter_named(scalar), sparse, std::move(dimensions), range};
 }
 

@@ -53,8 +53,6 @@ struct TokenizedFile {
 [[nodiscard]] std::string reserved_name(const std::string& word);
 /// The token kind of a reserved word, or that of names for other words.
 [[nodiscard]] int kind_of_word(std::string_view word);
-/// Types of half precision, which are not supported yet.
-[[nodiscard]] inline bool is_half_type(std::string_view word) { return word == "f16" || word == "bf16"; }
 /// The value of an integer as written, in decimal, hexadecimal or binary; nothing from 2^64 on.
 [[nodiscard]] std::optional<std::uint64_t> integer_value(std::string_view text);
 /// The string literal with this value: in double quotes, escaped.

@@ -93,7 +93,7 @@ void mark_contextual_types(std::vector<Token>& tokens) {
       brackets.open(Brackets::Kind::kBlock);
     } else if (kind == Kind::TOK_RIGHT_PAREN || kind == Kind::TOK_RIGHT_BRACKET || kind == Kind::TOK_RIGHT_BRACE) {
       brackets.close();
-    } else if (kind == Kind::TOK_NAME && (rt::element_type_named(token.text) || is_half_type(token.text)) &&
+    } else if (kind == Kind::TOK_NAME && rt::element_type_named(token.text) &&
                type_stands_at(tokens, i, brackets.innermost())) {
       token.kind = Kind::TOK_TYPE;
     }

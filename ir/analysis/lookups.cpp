@@ -98,6 +98,11 @@ const Lookup* lookup_in_panels(const Compute& c, const std::vector<Lookup>& list
   return c.left.empty() && !c.base && !c.combine && begins_alike ? only : nullptr;
 }
 
-Monoid found_once(Scalar s) { return Monoid{s == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}}; }
+Monoid found_once(Scalar s) {
+  const Monoid::Kind kind = s == Scalar::kBool ? Monoid::Kind::kAny
+                            : is_complex(s)    ? Monoid::Kind::kSum  // complex numbers have no order
+                                               : Monoid::Kind::kMax;
+  return Monoid{kind, {}, {}, {}};
+}
 
 }  // namespace tdsl::ir

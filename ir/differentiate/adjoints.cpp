@@ -47,11 +47,12 @@ Expr Adjoint::at(const Type& type, std::vector<Expr> subscripts) const {
   return uniform ? uniform : read(type.scalar, value, std::move(subscripts));
 }
 
-Type Adjoints::type_of(ValueId v) const {
-  Type type = writer_.program().type(v);
-  type.format = {};
-  return type;
+Type adjoint_type(const Program& program, ValueId v) {
+  const Type& type = program.type(v);
+  return {operand_type(type.scalar), type.shape, {}};
 }
+
+Type Adjoints::type_of(ValueId v) const { return adjoint_type(writer_.program(), v); }
 
 std::string Adjoints::name_of(ValueId v) const {
   const std::string& name = writer_.program().info(v).name;

@@ -32,6 +32,9 @@ class NodeWriter {
   std::vector<Node>& nodes_;
 };
 
+/// The type of the derivative of the loss by a value: dense, and f32 for floats of two bytes.
+[[nodiscard]] Type adjoint_type(const Program& program, ValueId v);
+
 /// The derivative of the loss by one value: a tensor of its shape, or one number for all its elements.
 struct Adjoint {
   ValueId value;
@@ -49,7 +52,7 @@ class Adjoints {
   /// A Compute without base. `left` empty: over all elements of `v`; else it adds to the elements it names; if
   /// `combines`, several points may add to one element.
   void add(ValueId v, Compute contribution, bool combines, const SourceRange& range);
-  /// A tensor of v's type.
+  /// A tensor of v's adjoint_type.
   void add(ValueId v, ValueId contribution, const SourceRange& range);
   void add(ValueId v, const Adjoint& contribution, const SourceRange& range);
   [[nodiscard]] bool has(ValueId v) const { return contributions_.contains(v) || totals_.contains(v); }

@@ -26,7 +26,9 @@ class ComputeAdjoint {
         activity_(activity),
         writer_(writer),
         adjoints_(adjoints),
-        labels_(all_labels(compute_)) {}
+        labels_(all_labels(compute_)) {
+    type_.scalar = operand_type(type_.scalar);
+  }
 
   void run() {
     if (!adjoints_.has(result_)) return;
@@ -133,7 +135,7 @@ class ComputeAdjoint {
                                             : given;
     // If the value of the body is stored, it is read.
     const bool stored = !compute_.monoid && !compute_.combine;
-    const Expr own = stored ? read(type_.scalar, result_, position()) : Expr();
+    const Expr own = stored ? read(compute_.bodies[0]->type, result_, position()) : Expr();
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
                               [this](const Expr& value, const Expr& condition) { return share(value, condition); });
     for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) {
@@ -266,7 +268,7 @@ class ComputeAdjoint {
 
   /// `is_part`: one of several contributions of a read, which become one stencil.
   void contribute(const Partial& p, bool is_part) {
-    const Type type = dense(writer_.program().type(p.read.tensor));
+    const Type type = adjoint_type(writer_.program(), p.read.tensor);
     const bool is_protected = p.condition || compute_.guard;
     Placement placed = place(facts_, p.read.subscripts, type, labels_, is_protected, is_part);
     const Expr condition = with_labels(p.condition, placed.labels);
@@ -290,7 +292,7 @@ class ComputeAdjoint {
   SourceRange range_;
   Compute compute_;
   ValueId result_;
-  Type type_;
+  Type type_;  ///< of the result's derivative, with the result's format
   const ExtentFacts& facts_;
   const Activity& activity_;
   NodeWriter& writer_;

@@ -49,8 +49,9 @@ Expr one_like(const Expr& e) { return float_constant(e->type, 1.0); }
 
 Expr square(const Expr& e) { return product_of(e, e); }
 
-bool has_complex_variables(const Procedure& p) {
-  return std::ranges::any_of(p.variables, [](const auto& v) { return is_complex(v.type); });
+bool has_real_variables(const Procedure& p) {
+  return !is_half(p.result->type) &&
+         std::ranges::none_of(p.variables, [](const auto& v) { return is_complex(v.type) || is_half(v.type); });
 }
 
 // Note [Complex derivatives] The derivative of the loss L by z = x + iy is dL/dx + i dL/dy. For w = f(z) with a complex
@@ -120,13 +121,13 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
       },
       [&](const Cast& c) {
         const bool becomes_complex = is_complex(e->type) && !is_complex(c.operand->type);
-        visit(c.operand, cast(c.operand->type, becomes_complex ? unary(UnaryOp::kReal, upstream) : upstream),
-              condition);
+        const Scalar type = operand_type(c.operand->type);
+        visit(c.operand, cast(type, becomes_complex ? unary(UnaryOp::kReal, upstream) : upstream), condition);
       },
       [&](const Apply& a) {
-        if (has_complex_variables(*a.procedure))
+        if (!has_real_variables(*a.procedure))
           throw NotDifferentiable{e->range, "the function `" + a.procedure->name +
-                                                "`, whose statements compute with complex numbers, cannot be "
+                                                "`, whose statements have complex numbers, f16 or bf16, cannot be "
                                                 "differentiated"};
         if (const ForeignRef& foreign = a.procedure->foreign)
           throw NotDifferentiable{

@@ -105,9 +105,7 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
 
   For reversed;
   const auto copy_of = [&](ValueId v, const std::string& suffix) {
-    Type type = program.type(v);
-    type.format = {};
-    return program.new_value(type, program.info(v).name + suffix, node.range);
+    return program.new_value(adjoint_type(program, v), program.info(v).name + suffix, node.range);
   };
   const std::string index_name = program.info(f.body.arguments[0]).name;
   const ValueId index = program.new_value({Scalar::kI64, {}, {}}, index_name, node.range);
@@ -288,8 +286,7 @@ void ReverseWalk::branch(Node& node, If& i) {
   std::vector<ValueId> results;
   for (const ValueId v : outer) {
     given.push_back(adjoints_.has(v) ? std::optional(adjoints_.so_far(v)) : std::nullopt);
-    Type type = context_.program.type(v);
-    type.format = {};
+    const Type type = adjoint_type(context_.program, v);
     results.push_back(context_.program.new_value(type, context_.program.info(v).name + "_adjoint", node.range));
   }
   for (const ValueId v : node.results) static_cast<void>(adjoints_.total(v));

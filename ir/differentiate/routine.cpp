@@ -5,6 +5,7 @@
 
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/routine_writer.h"
+#include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::ir {
@@ -42,6 +43,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
       case Kind::kEigh:
       case Kind::kLstsq:
       case Kind::kLu: return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
+      case Kind::kFilter: TDSL_CHECK(false, "filters are made of gathers after differentiation");
     }
   }
 

@@ -7,10 +7,9 @@ namespace tdsl::ir::eval {
 Array scalar_array(Scalar type, const Literal& literal) {
   Array a = zeros(type, {});
   if (is_float(type)) {
-    const auto stored = [&](double x) { return is_narrow(type) ? static_cast<double>(static_cast<float>(x)) : x; };
     const auto value = match(literal, [](auto x) { return static_cast<rt::Complex<double>>(x); });
-    a.floats[0] = stored(value.re);
-    if (is_complex(type)) a.imaginary[0] = stored(value.im);
+    a.floats[0] = rounded(type, value.re);
+    if (is_complex(type)) a.imaginary[0] = rounded(type, value.im);
   } else {
     TDSL_CHECK(literal.index() < 2, "an integer has an integer value");
     a.integers[0] = literal.index() == 0 ? std::int64_t{std::get<bool>(literal)} : std::get<std::int64_t>(literal);

@@ -320,16 +320,33 @@ Real CompiledExpr::real_binary(const Step& s) {
   return s.type == Scalar::kF32 ? apply<float>(op, a, b) : apply<double>(op, a, b);
 }
 
+namespace {
+
+/// Rounding to a float of two bytes, from the ends of the operand's interval: it is monotone.
+Real to_half(Scalar type, Real a) {
+  const double result = rounded(type, a.value);
+  if (a.bound == 0) return {result, 0};
+  if (std::isinf(a.bound)) return {result, kOpen};
+  const double low = rounded(type, a.value - a.bound);
+  const double high = rounded(type, a.value + a.bound);
+  if (low == result && high == result) return {result, 0};
+  return {result, std::max(detail::known(std::fabs(low - result)), detail::known(std::fabs(high - result)))};
+}
+
+}  // namespace
+
 Real CompiledExpr::real_cast(const Step& s) {
   const Step& operand = nodes_[s.operands[0]];
   if (is_float(operand.type)) {
     const Real a = real_at(s.operands[0]);
     if (is_complex(s.type)) return is_narrow(s.type) ? to_c64(a) : a;
-    return s.type == Scalar::kF32 ? to_f32(a) : a;
+    if (is_half(s.type)) return to_half(s.type, a);
+    return s.type == Scalar::kF32 && !is_half(operand.type) ? to_f32(a) : a;
   }
   const Whole a = whole_at(s.operands[0]);
   const auto as_float = [&](auto number) {
-    return is_narrow(s.type) ? static_cast<double>(static_cast<float>(number)) : static_cast<double>(number);
+    return is_narrow(s.type) ? static_cast<double>(static_cast<float>(number))
+                             : rounded(s.type, static_cast<double>(number));
   };
   const bool bits = operand.type == Scalar::kU64;
   return {bits ? as_float(static_cast<std::uint64_t>(a.value)) : as_float(a.value), a.bound};

@@ -97,6 +97,20 @@ void sorted(const Array& a, std::size_t axis, bool descending, Array* values, Ar
   }
 }
 
+/// The slices of `a` at the positions of the largest elements of a mask.
+void filter(const Array& a, const Array& mask, std::size_t axis, Array& result) {
+  const Order order = order_of(mask, lines_of(mask.shape, 0)[0], true);
+  const std::vector<Line> from = lines_of(a.shape, axis);
+  const std::vector<Line> to = lines_of(result.shape, axis);
+  for (std::size_t l = 0; l < to.size(); ++l) {
+    for (std::int64_t k = 0; k < to[l].length; ++k) {
+      const std::size_t source = from[l].at(order.positions[static_cast<std::size_t>(k)]);
+      set_element(result, to[l].at(k), element(a, source));
+      if (!order.settled) set_bound(result, to[l].at(k), kOpen);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, const Node& node,
@@ -129,6 +143,11 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
       if (results.at(0)->shape[axis] > a.shape[axis])
         stop(node.range, "topk takes more elements than the dimension has [out-of-bounds]");
       sorted(a, axis, true, results.at(0).get(), results.at(1).get());
+      break;
+    case Routine::Kind::kFilter:
+      if (results.at(0)->shape[axis] > a.shape[axis])
+        stop(node.range, "filter takes more elements than the dimension has [out-of-bounds]");
+      filter(a, *operands.at(1), axis, *results.at(0));
       break;
     case Routine::Kind::kFft:
     case Routine::Kind::kIfft:

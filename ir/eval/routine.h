@@ -28,10 +28,6 @@ struct MatrixPlace {
 void evaluate_matrix(const MatrixPlace& place, const std::vector<const Array*>& operands,
                      const std::vector<std::shared_ptr<Array>>& results);
 
-/// The same for complex matrices: lu, svd, eigh, eig, inv and det.
-void evaluate_complex_matrix(const MatrixPlace& place, const Array& operand,
-                             const std::vector<std::shared_ptr<Array>>& results);
-
 /// The factorisations and solvers (Routine::is_line is false), of each matrix of the leading dimensions. `results`
 /// already have their types and shapes.
 void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,

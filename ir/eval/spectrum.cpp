@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/eval/complex_linear.h"
+#include "ir/eval/linear.h"
 
 // Eigenvalues of a general matrix: A = Q T Q^H with T upper triangular, by Hessenberg form and shifted QR steps.
 
@@ -90,7 +90,7 @@ void qr_step(Schur& f, std::int64_t lo, std::int64_t hi, const Number& shift) {
 }
 
 Schur schur_of(const ComplexMatrix& matrix) {
-  Schur f{matrix, complex_identity(matrix.rows)};
+  Schur f{matrix, identity<Number>(matrix.rows)};
   reduce_to_hessenberg(f);
   constexpr double kEnough = std::numeric_limits<double>::epsilon() / 2;
   constexpr int kMostSteps = 300;

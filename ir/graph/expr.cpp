@@ -32,9 +32,9 @@ auto with_integer(Scalar type, const F& f) {
   });
 }
 
-/// The literal as stored in an element of type `s`: rounded to f32 or wrapped to the integer type.
+/// The literal as stored in an element of type `s`: rounded to the float type or wrapped to the integer type.
 Literal stored(Scalar s, Literal value) {
-  if (is_narrow(s)) return static_cast<double>(static_cast<float>(std::get<double>(value)));
+  if (is_float(s)) return rounded(s, std::get<double>(value));
   if (!is_integer(s)) return value;
   return with_integer(s, [&](auto tag) {
     return Literal(static_cast<std::int64_t>(static_cast<typename decltype(tag)::type>(std::get<std::int64_t>(value))));

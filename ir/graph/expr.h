@@ -193,10 +193,14 @@ bool any_read(const Expr& e, const F& f) {
 template <class F>
 Expr rewrite(const Expr& e, const F& f) {
   const Children old = children(*e);
-  if (old.empty()) return f(e);
-  std::vector<Expr> parts = old;
-  for (Expr& part : parts) part = rewrite(part, f);
-  return f(with_children(e, parts));
+  std::vector<Expr> parts;  // once one differs
+  for (std::size_t k = 0; k < old.size(); ++k) {
+    Expr part = rewrite(old[k], f);
+    if (parts.empty() && part.id() == old[k].id()) continue;
+    if (parts.empty()) parts = old;
+    parts[k] = std::move(part);
+  }
+  return f(parts.empty() ? e : with_children(e, parts));
 }
 
 }  // namespace tdsl::ir

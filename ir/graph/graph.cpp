@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 9> kMonoidNames = {"sum", "prod",   "min",    "max", "any",
                                                           "all", "argmin", "argmax", "user"};
 constexpr std::array<std::string_view, 3> kRandomNames = {"uniform", "normal", "sparse_uniform"};
-constexpr std::array<std::string_view, 22> kRoutineNames = {
-    "cumsum", "cumprod",  "cummax", "cummin", "sort", "argsort", "topk", "fft", "ifft", "rfft",  "irfft",
-    "solve",  "cholesky", "lu",     "qr",     "svd",  "eigh",    "eig",  "inv", "det",  "lstsq", "foreign"};
+constexpr std::array<std::string_view, 23> kRoutineNames = {
+    "cumsum", "cumprod",  "cummax", "cummin", "sort", "argsort", "topk", "filter", "fft", "ifft",  "rfft",   "irfft",
+    "solve",  "cholesky", "lu",     "qr",     "svd",  "eigh",    "eig",  "inv",    "det", "lstsq", "foreign"};
 constexpr std::array<std::string_view, 3> kScaleNames = {"none", "root", "whole"};
 static_assert(kMonoidNames.size() == static_cast<std::size_t>(Monoid::Kind::kUser) + 1);
 static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kForeign) + 1);

@@ -137,13 +137,15 @@ struct Random {
 
 [[nodiscard]] std::string_view name_of(Random::Kind kind);
 
-/// A library routine over whole tensors. Routines along lines (`is_line`) process every line of their one operand along
-/// `axis` independently; the others are factorisations and solvers of float matrices, and of batches: the leading
+/// A library routine over whole tensors. Routines along lines (`is_line`) process every line of their first operand
+/// along `axis` independently; the others are factorisations and solvers of float matrices, and of batches: the leading
 /// dimensions of operands and results number the matrices of the last two. Batches of solve's and lstsq's operands
 /// agree, or one has the extent 1 and serves all.
 ///   cumsum, cumprod, cummax, cummin  running sums, products, maxima and minima (nan propagates)
 ///   sort, argsort  ascending, stable, nan last
 ///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
+///   filter (a, mask)  the slices of a along `axis` at the positions of topk of the vector of bools `mask`, as many as
+///           the result has: those where it is true, in order, then the others. Created by the pass `filters` only
 ///   fft, ifft  Fourier transforms of complex lines times `scale`: sum of x[j] exp(-2 pi i j k / n), + in ifft
 ///   rfft    the first n / 2 + 1 elements of the fft of a real line
 ///   irfft   the n reals, n the extent of the result's axis, whose rfft was given; without ifft's 1 / n
@@ -169,6 +171,7 @@ struct Routine {
     kSort,
     kArgsort,
     kTopk,
+    kFilter,
     kFft,
     kIfft,
     kRfft,

@@ -49,6 +49,7 @@ Scalar promote_integers(Scalar a, Scalar b) {
 Scalar promote(Scalar a, Scalar b) {
   if (a == b || a == Scalar::kBool) return b;
   if (b == Scalar::kBool) return a;
+  if (is_half(a) || is_half(b)) return promote(operand_type(a), operand_type(b));
   if (is_complex(a) || is_complex(b)) {
     const Scalar parts = promote(part_type(a), part_type(b));
     return complex_type(is_narrow(parts) ? parts : Scalar::kF64);
@@ -59,6 +60,12 @@ Scalar promote(Scalar a, Scalar b) {
   const Scalar whole = is_float(a) ? b : a;
   // An f32 cannot represent all 32-bit integers, so NumPy promotes to f64.
   return size_of(whole) <= 2 ? real : Scalar::kF64;
+}
+
+double rounded(Scalar type, double value) {
+  if (is_narrow(type)) return static_cast<double>(static_cast<float>(value));
+  if (type == Scalar::kF16) return static_cast<double>(rt::F16(value));
+  return type == Scalar::kBf16 ? static_cast<double>(rt::Bf16(value)) : value;
 }
 
 std::string_view name_of(UnaryOp op) { return kUnaryNames.at(static_cast<std::size_t>(op)); }
@@ -76,6 +83,7 @@ bool needs_order(UnaryOp op) {
 }  // namespace
 
 std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
+  if (is_half(a) && op != UnaryOp::kSparse && op != UnaryOp::kDense) return std::nullopt;
   if (is_part(op) && !is_complex(a)) return std::nullopt;
   if (is_complex(a) && needs_order(op)) return std::nullopt;
   switch (op) {
@@ -130,8 +138,8 @@ std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
 }
 
 std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
-  if (op == BinaryOp::kPow && is_float(a) && b == Scalar::kI64) return a;
-  if (a != b) return std::nullopt;
+  if (op == BinaryOp::kPow && is_float(a) && !is_half(a) && b == Scalar::kI64) return a;
+  if (a != b || is_half(a)) return std::nullopt;
   if (is_logical(op)) return a == Scalar::kBool ? std::optional(a) : std::nullopt;
   if (is_comparison(op)) return is_complex(a) && is_order(op) ? std::nullopt : std::optional(Scalar::kBool);
   if (op == BinaryOp::kComplex) return is_real(a) ? std::optional(complex_type(a)) : std::nullopt;

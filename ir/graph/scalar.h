@@ -14,14 +14,22 @@ using Scalar = rt::ElementType;
 using rt::complex_type;
 using rt::is_complex;
 using rt::is_float;
+using rt::is_half;
 using rt::is_integer;
 using rt::is_narrow;
 using rt::is_real;
 using rt::is_unsigned;
 using rt::part_type;
 
-/// False for integers whose vectors the register-blocked loops and fused rows do not have: short and unsigned ones.
-[[nodiscard]] constexpr bool has_vectors(Scalar s) { return !is_integer(s) || s == Scalar::kI32 || s == Scalar::kI64; }
+/// False for types whose vectors the register-blocked loops and fused rows do not have: short and unsigned integers,
+/// floats of two bytes.
+[[nodiscard]] constexpr bool has_vectors(Scalar s) {
+  return s == Scalar::kI32 || s == Scalar::kI64 || !(is_integer(s) || is_half(s));
+}
+/// The type in which operators, functions and reductions read elements: f32 for floats of two bytes.
+[[nodiscard]] constexpr Scalar operand_type(Scalar s) { return is_half(s) ? Scalar::kF32 : s; }
+/// A float rounded to the type's precision, as its elements are stored.
+[[nodiscard]] double rounded(Scalar type, double value);
 
 /// Bytes of one stored element.
 [[nodiscard]] constexpr std::int64_t size_of(Scalar s) { return static_cast<std::int64_t>(rt::element_size(s)); }

@@ -63,6 +63,7 @@ class RoutineVerifier {
 
   void line() {
     if (is_fourier(routine_.kind)) return fourier();
+    if (routine_.kind == Routine::Kind::kFilter) return filter();
     const bool top = routine_.kind == Routine::Kind::kTopk;
     if (!counts(1, top ? 2 : 1)) return;
     const Type& a = operand(0);
@@ -77,6 +78,19 @@ class RoutineVerifier {
               "cumsum and cumprod combine i64, u64, floats or complex numbers");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
     if (top) result(1, Scalar::kI64, shape);
+  }
+
+  void filter() {
+    if (!counts(2, 1)) return;
+    const Type &a = operand(0), &mask = operand(1);
+    const auto axis = static_cast<std::size_t>(routine_.axis);
+    if (!require(routine_.axis >= 0 && axis < a.rank(), "the axis does not exist")) return;
+    if (!require(mask.scalar == Scalar::kBool && mask.rank() == 1, "the mask is not a vector of bools")) return;
+    require((mask.shape[0] - a.shape[axis]).constant().value_or(0) == 0, "the mask cannot have the extent of the axis");
+    std::vector<Extent> shape = a.shape;
+    const std::vector<Extent>& kept = program_.type(node_.results[0]).shape;
+    if (axis < kept.size()) shape[axis] = kept[axis];
+    result(0, a.scalar, shape);
   }
 
   void fourier() {

@@ -46,7 +46,7 @@ using namespace fusion_plans;
 namespace {
 
 /// Numbers of intervals and of points below which comparing every point with every interval is faster.
-constexpr std::int64_t kFewBins = 16, kFewPoints = 4096;
+constexpr std::int64_t kFewBins = 16, kFewValues = 4096;
 
 /// Intervals `[low, high)` and the values that lie in them.
 struct Bins {
@@ -243,7 +243,7 @@ class Binning : public RegionRewriter {
       return binary(BinaryOp::kGe, expr_of(e), constant_i64(least));
     };
     Compute many;
-    many.bodies = {binary(BinaryOp::kAnd, at_least(points, kFewPoints), at_least(bins.size, kFewBins))};
+    many.bodies = {binary(BinaryOp::kAnd, at_least(points, kFewValues), at_least(bins.size, kFewBins))};
     return computed(std::move(many), {Scalar::kBool, {}, {}}, range, made);
   }
   /// By search if bounds ascend, else one by one.

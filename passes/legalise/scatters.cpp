@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "ir/analysis/combined.h"
+#include "ir/analysis/lookups.h"
 #include "ir/graph/computes.h"
 #include "passes/legalise/computes.h"
 #include "passes/rewriting.h"
@@ -71,8 +72,7 @@ class Scatter {
     once.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
     const ValueId fine = one_.in_front(std::move(once), {Scalar::kBool, {}, {}}, "_once");
     one_.in_front(Assert{fine, fmt::format("an element of {} is written twice by `=`", name()), true});
-    const Monoid single{type_.scalar == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}};
-    const Expr value = scattered(c_, single, type_.scalar, "_written");
+    const Expr value = scattered(c_, found_once(type_.scalar), type_.scalar, "_written");
     const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
     over_elements(select(binary(BinaryOp::kGt, hits, constant_i64(0)), value, old));
     context_.applied(one_.node().range, "elements are counted before they are written once");

@@ -1,8 +1,8 @@
 #include "passes/loops/loop_dependences.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include "ir/analysis/combined.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"
 
@@ -16,119 +16,6 @@ std::string name_or_number(const Program& program, ValueId v) {
   const std::string& name = program.info(v).name;
   return name.empty() ? "%" + std::to_string(v.id) : name;
 }
-
-std::optional<Monoid> monoid_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kAdd: return Monoid{Monoid::Kind::kSum, {}, {}, {}};
-    case BinaryOp::kMul: return Monoid{Monoid::Kind::kProd, {}, {}, {}};
-    case BinaryOp::kMin: return Monoid{Monoid::Kind::kMin, {}, {}, {}};
-    case BinaryOp::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
-    case BinaryOp::kOr: return Monoid{Monoid::Kind::kAny, {}, {}, {}};
-    case BinaryOp::kAnd: return Monoid{Monoid::Kind::kAll, {}, {}, {}};
-    default: return std::nullopt;
-  }
-}
-
-/// `old op value`, optionally under a condition.
-struct Accumulation {
-  Monoid monoid;
-  Expr value;
-  Expr guard;
-};
-
-std::optional<Accumulation> accumulation_in(const Expr& body, const Expr& old);
-
-/// One branch leaves the old value, or both combine into it by the same operator.
-std::optional<Accumulation> accumulation_in_select(const Select& s, const Expr& old) {
-  const bool keeps_true = equal(s.when_true, old);
-  if (keeps_true || equal(s.when_false, old)) {
-    auto inner = accumulation_in(keeps_true ? s.when_false : s.when_true, old);
-    if (!inner) return std::nullopt;
-    inner->guard = conjunction_of(keeps_true ? unary(UnaryOp::kNot, s.condition) : s.condition, inner->guard);
-    return inner;
-  }
-  const auto when_true = accumulation_in(s.when_true, old);
-  const auto when_false = accumulation_in(s.when_false, old);
-  if (!when_true || !when_false || when_true->guard || when_false->guard) return std::nullopt;
-  if (!equal(when_true->monoid, when_false->monoid)) return std::nullopt;
-  return Accumulation{when_true->monoid, select(s.condition, when_true->value, when_false->value), {}};
-}
-
-std::optional<Accumulation> accumulation_in(const Expr& body, const Expr& old) {
-  if (const auto* s = std::get_if<Select>(&body->op)) return accumulation_in_select(*s, old);
-  const auto* b = std::get_if<Binary>(&body->op);
-  if (b == nullptr) return std::nullopt;
-  if (b->op == BinaryOp::kSub && equal(b->left, old)) {
-    return Accumulation{{Monoid::Kind::kSum, {}, {}, {}}, unary(UnaryOp::kNeg, b->right), {}};
-  }
-  const auto monoid = monoid_of(b->op);
-  if (!monoid) return std::nullopt;
-  if (equal(b->left, old)) return Accumulation{*monoid, b->right, {}};
-  // && and || evaluate their operands in order, so only the left operand may be the old value.
-  if (equal(b->right, old) && !is_logical(b->op)) return Accumulation{*monoid, b->left, {}};
-  // (old + a) + b accumulates a + b; sums in loops may be re-associated.
-  if (auto inner = accumulation_in(b->left, old); inner && equal(inner->monoid, *monoid) && !inner->guard) {
-    inner->value = combined(*monoid, inner->value, b->right);
-    return inner;
-  }
-  return std::nullopt;
-}
-
-/// The element of `version` that the statement writes, as an expression.
-Expr written_element(const Program& program, const Compute& c, ValueId version) {
-  std::vector<Expr> subscripts = c.left;
-  if (c.left.empty()) {
-    for (std::size_t d = 0; d < c.out.size(); ++d) {
-      const Expr label = index_ref(static_cast<std::int32_t>(d));
-      subscripts.push_back(binary(BinaryOp::kSub, label, expr_of_polynomial(c.out[d].begin)));
-    }
-  }
-  return read(program.type(version).scalar, version, std::move(subscripts));
-}
-
-/// The version of carried value `k` that a statement without base reads and overwrites, if any.
-std::optional<ValueId> overwritten_version(const Compute& c, const std::set<ValueId>& versions) {
-  for (const ValueId v : values_read(c)) {
-    if (versions.contains(v)) return v;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-void normalise_accumulation(const Program& program, Compute& c, ValueId old) {
-  if (c.combine || !c.reduce.empty()) return;
-  const Expr element = written_element(program, c, old);
-  auto found = accumulation_in(c.bodies[0], element);
-  if (!found || reads(found->value, old) || (found->guard && reads(found->guard, old))) return;
-  if (c.left.empty() && !c.base && program.type(old).rank() > 0) c.left = std::get<Read>(element->op).subscripts;
-  c.base = old;
-  c.combine = found->monoid;
-  c.bodies[0] = found->value;
-  c.guard = conjunction_of(c.guard, found->guard);
-}
-
-void normalise_accumulations(const Program& program, LoopBody& body) {
-  for (const LoopBody::Carried& k : body.carried) {
-    std::set<ValueId> versions{k.argument};
-    for (Node& node : body.statements) {
-      Compute& c = std::get<Compute>(node.op);
-      const ValueId result = node.results[0];
-      std::optional<ValueId> old = c.base;
-      if (!old && c.left.empty() && program.type(result).rank() == program.type(k.argument).rank() &&
-          program.type(result).scalar == program.type(k.argument).scalar &&
-          program.type(result).shape == program.type(k.argument).shape &&
-          (result == k.yield || program.type(result).rank() > 0)) {
-        old = overwritten_version(c, versions);
-      }
-      if (!old || !versions.contains(*old)) continue;
-      versions.insert(result);
-      normalise_accumulation(program, c, *old);
-    }
-  }
-}
-
-namespace {
 
 struct Access {
   const Node* statement;
@@ -150,8 +37,14 @@ void collect_reads(const Node& statement, const Expr& e, const std::set<ValueId>
 
 class Analysis {
  public:
-  Analysis(const Program& program, const LoopBody& body, Refusal& refusal)
-      : program_(program), body_(body), refusal_(refusal), inside_(body.defined()) {}
+  Analysis(const Program& program, const LoopBody& body, const LoopRanges& around,
+           const std::function<Extent(const Extent&)>& resolve, Refusal& refusal)
+      : program_(program),
+        body_(body),
+        around_(around),
+        resolve_(resolve),
+        refusal_(refusal),
+        inside_(body.defined()) {}
 
   std::optional<LoopDependences> run() {
     LoopDependences result;
@@ -293,9 +186,13 @@ class Analysis {
   }
 
   std::optional<CarriedAccess> accumulated(const Accesses& accesses, const std::string& name) {
-    if (!accesses.reads.empty()) {
+    std::vector<Access> met;
+    std::ranges::copy_if(accesses.reads, std::back_inserter(met), [&](const Access& r) {
+      return !std::ranges::all_of(accesses.writes, [&](const Node* w) { return are_apart(r, *w); });
+    });
+    if (!met.empty()) {
       const Node* write = accesses.writes.back();
-      const Access& r = offending(accesses.reads, std::get<Compute>(write->op));
+      const Access& r = offending(met, std::get<Compute>(write->op));
       return refuse(r.statement->range, dependence(name, r, *write));
     }
     const std::optional<Monoid>& first = std::get<Compute>(accesses.writes[0]->op).combine;
@@ -313,6 +210,38 @@ class Analysis {
     CarriedAccess access;
     access.kind = CarriedAccess::Kind::kAccumulated;
     return access;
+  }
+
+  /// Bounds of a subscript over the loop and the index variables of its statement.
+  [[nodiscard]] std::optional<AffineHull> hull(const Expr& subscript, const Compute& c) const {
+    const auto form = affine_of(subscript, read_scalar);
+    const auto points = form ? hull_of(*form, all_labels(c)) : std::nullopt;
+    const auto low = points ? linear_in(points->low, body_.index) : std::nullopt;
+    const auto high = points ? linear_in(points->high, body_.index) : std::nullopt;
+    if (!low || !high) return std::nullopt;
+    const Extent first = body_.step > 0 ? body_.begin : body_.end + Extent(1);
+    const Extent last = body_.step > 0 ? body_.end - Extent(1) : body_.begin;
+    const AffineHull hull{low->rest + Extent(low->coefficient) * (low->coefficient > 0 ? first : last),
+                          high->rest + Extent(high->coefficient) * (high->coefficient > 0 ? last : first)};
+    const auto changes = [&](const Extent& e) {
+      return std::ranges::any_of(e.values(), [&](ValueId v) { return inside_.contains(v); });
+    };
+    return changes(hull.low) || changes(hull.high) ? std::nullopt : std::optional(hull);
+  }
+
+  /// True if no iteration reads an element there that one writes: some subscript is below or above all written ones.
+  [[nodiscard]] bool are_apart(const Access& read, const Node& write) const {
+    const Compute& to = std::get<Compute>(write.op);
+    if (to.left.size() != read.subscripts.size()) return false;
+    const auto is_less = [&](const Extent& a, const Extent& b) {
+      return around_.never_negative(resolve_(b - a - Extent(1)));
+    };
+    for (std::size_t d = 0; d < to.left.size(); ++d) {
+      const auto here = hull(read.subscripts[d], std::get<Compute>(read.statement->op));
+      const auto there = here ? hull(to.left[d], to) : std::nullopt;
+      if (there && (is_less(here->high, there->low) || is_less(there->high, here->low))) return true;
+    }
+    return false;
   }
 
   /// The read to report: preferably one whose element differs from the written one.
@@ -357,14 +286,17 @@ class Analysis {
 
   const Program& program_;
   const LoopBody& body_;
+  const LoopRanges& around_;
+  const std::function<Extent(const Extent&)>& resolve_;
   Refusal& refusal_;
   std::set<ValueId> inside_;
 };
 
 }  // namespace
 
-std::optional<LoopDependences> find_dependences(const Program& program, const LoopBody& body, Refusal& refusal) {
-  return Analysis(program, body, refusal).run();
+std::optional<LoopDependences> find_dependences(const Program& program, const LoopBody& body, const LoopRanges& around,
+                                                const std::function<Extent(const Extent&)>& resolve, Refusal& refusal) {
+  return Analysis(program, body, around, resolve, refusal).run();
 }
 
 bool reads_initial(const LoopBody& body, const CarriedAccess& access, const std::vector<Expr>& subscripts) {

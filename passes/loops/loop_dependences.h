@@ -1,9 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "passes/loops/loop_body.h"
+#include "passes/loops/loop_ranges.h"
 
 namespace tdsl::passes {
 
@@ -14,7 +17,8 @@ struct CarriedAccess {
     kIndependent,  ///< iteration i writes only elements with subscript coefficient * i + offset in `dimension`; or
                    ///< there are no reads, iterations never write the same element, and these are those of the first
                    ///< write
-    kAccumulated,  ///< every write combines by the same associative operator, and there are no other reads
+    kAccumulated,  ///< every write combines by the same associative operator, and no iteration reads elements that one
+                   ///< writes
     kDropped,      ///< the value is neither carried nor used after the loop
   };
   Kind kind = Kind::kUnchanged;
@@ -30,15 +34,11 @@ struct LoopDependences {
   std::map<ir::ValueId, std::size_t> version_of;  ///< argument or update -> index in LoopBody::carried
 };
 
-/// Rewrites an update of `old` spelled `x = x + value` into the form `element combine= value`; other Computes stay.
-void normalise_accumulation(const ir::Program& program, ir::Compute& c, ir::ValueId old);
-/// Rewrites updates of the body spelled `x = x + value` into the form `element combine= value`.
-void normalise_accumulations(const ir::Program& program, LoopBody& body);
-
 /// The dependences if the loop may become algebra, else nullopt and the dependence that forbids it. The body is
-/// normalised.
-[[nodiscard]] std::optional<LoopDependences> find_dependences(const ir::Program& program, const LoopBody& body,
-                                                              Refusal& refusal);
+/// normalised. `around`: the loops around this one; `resolve`: sizes in terms of dimensions and params.
+[[nodiscard]] std::optional<LoopDependences> find_dependences(
+    const ir::Program& program, const LoopBody& body, const LoopRanges& around,
+    const std::function<ir::Extent(const ir::Extent&)>& resolve, Refusal& refusal);
 
 /// True if a read of a version of a carried tensor sees its value before the loop.
 [[nodiscard]] bool reads_initial(const LoopBody& body, const CarriedAccess& access,

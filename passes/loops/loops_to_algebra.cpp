@@ -21,10 +21,12 @@
 #include <tuple>
 
 #include "ir/graph/affine.h"
+#include "passes/loops/accumulations.h"
 #include "passes/loops/aligned_labels.h"
 #include "passes/loops/loop_body.h"
 #include "passes/loops/loop_dependences.h"
 #include "passes/loops/loop_forms.h"
+#include "passes/loops/loop_ranges.h"
 #include "passes/loops/loop_vectorise.h"
 #include "passes/loops/nodes_to_algebra.h"
 #include "passes/rewriting.h"
@@ -90,6 +92,7 @@ class LoopConverter {
       : program_(source),
         context_(context),
         use_counts_(std::move(counts)),
+        ranges_(source),
         sizes_(source, [this](const Extent& e) { return scalars_.resolved(e); }) {}
 
   Program run() {
@@ -120,7 +123,12 @@ class LoopConverter {
       std::optional<Node> task;  // the original loop
       if (context_.options().task_forms && !in_task_form_ && has_task_form(program_, node)) task = node;
       in_task_form_ = in_task_form_ || task;
+      const auto* loop = std::get_if<For>(&node.op);
+      if (loop != nullptr)
+        ranges_.enter(loop->body.arguments[0], scalars_.resolved(Extent::of(loop->begin)),
+                      scalars_.resolved(Extent::of(loop->end)), loop->step);
       for (Region* inner : regions_in(node)) convert(*inner);
+      if (loop != nullptr) ranges_.leave();
       if (task) in_task_form_ = false;
       if (std::holds_alternative<For>(node.op) && convert_loop(node, nodes)) continue;
       if (task) {
@@ -191,7 +199,13 @@ class LoopConverter {
     for (Node& n : body->statements) align_labels(std::get<Compute>(n.op), [&](ValueId v) { return v == body->index; });
     normalise_accumulations(program_, *body);
     merge_reductions(program_, *body);
-    const auto dependences = find_dependences(program_, *body, refusal);
+    const auto resolve = [this](const Extent& e) { return scalars_.resolved(e); };
+    auto dependences = find_dependences(program_, *body, ranges_, resolve, refusal);
+    if (!dependences && normalise_accumulations(program_, *body, ValueReads::kAny)) {
+      merge_reductions(program_, *body);
+      Refusal of_updates;
+      dependences = find_dependences(program_, *body, ranges_, resolve, of_updates);
+    }
     if (!dependences) return std::nullopt;
     return vectorise(program_, *body, *dependences, renames, refusal);
   }
@@ -199,6 +213,7 @@ class LoopConverter {
   Program program_;
   PassContext& context_;
   std::vector<int> use_counts_;
+  LoopRanges ranges_;
   Sizes sizes_;
   bool in_task_form_ = false;  ///< inside a loop that already has a task variant
   KnownScalars scalars_;

@@ -5,8 +5,8 @@
 
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"
+#include "passes/loops/accumulations.h"
 #include "passes/loops/aligned_labels.h"
-#include "passes/loops/loop_dependences.h"
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
 #include "passes/schedule/scop.h"

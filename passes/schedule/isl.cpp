@@ -12,9 +12,6 @@ namespace tdsl::passes {
 
 namespace {
 
-/// Of one program: 0.1 to 0.2 seconds.
-constexpr unsigned long kMostOperations = 10'000'000;
-
 std::optional<bool> answer(isl_ctx* context, isl_bool b) {
   if (b == isl_bool_error) {
     isl_ctx_reset_error(context);
@@ -27,16 +24,16 @@ std::optional<bool> answer(isl_ctx* context, isl_bool b) {
 
 struct IntegerSets::Context {
   isl_ctx* isl = isl_ctx_alloc();
-  Context() {
+  explicit Context(std::uint64_t operations) {
     isl_options_set_on_error(isl, ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(isl, kMostOperations);
+    isl_ctx_set_max_operations(isl, operations);
   }
   ~Context() { isl_ctx_free(isl); }
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 };
 
-IntegerSets::IntegerSets() : context_(std::make_unique<Context>()) {}
+IntegerSets::IntegerSets(std::uint64_t operations) : context_(std::make_unique<Context>(operations)) {}
 IntegerSets::~IntegerSets() = default;
 
 bool IntegerSets::available() { return true; }
@@ -64,7 +61,7 @@ std::optional<bool> IntegerSets::is_subset(const std::string& a, const std::stri
 
 struct IntegerSets::Context {};
 
-IntegerSets::IntegerSets() = default;
+IntegerSets::IntegerSets(std::uint64_t) {}
 IntegerSets::~IntegerSets() = default;
 
 bool IntegerSets::available() { return false; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,11 +10,11 @@
 
 namespace tdsl::passes {
 
-/// Answers questions about sets in isl's notation, `[n] -> { [i, j] : 0 <= i < n and j > i }`. After a number of
+/// Answers questions about sets in isl's notation, `[n] -> { [i, j] : 0 <= i < n and j > i }`. After `operations`
 /// elementary operations there are no more answers.
 class IntegerSets {
  public:
-  IntegerSets();
+  explicit IntegerSets(std::uint64_t operations);
   ~IntegerSets();
   IntegerSets(const IntegerSets&) = delete;
   IntegerSets& operator=(const IntegerSets&) = delete;

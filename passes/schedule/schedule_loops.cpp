@@ -53,7 +53,10 @@ int depth_of(const std::vector<Node>& nodes) {
 class Scheduler : public RegionRewriter {
  public:
   Scheduler(const Program& program, PassContext& context)
-      : RegionRewriter(program, context), use_counts_(use_counts(program)), facts_(program) {
+      : RegionRewriter(program, context),
+        use_counts_(use_counts(program)),
+        facts_(program),
+        sets_(context.options().set_operations) {
     for_each_node(program.body, [this](const Node& n) { scalars_.note(n); });
     for (const Node& n : program.body.nodes) {
       const bool check = std::holds_alternative<Check>(n.op);

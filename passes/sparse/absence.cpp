@@ -94,8 +94,11 @@ bool has_no_negative_zero(const Program& program, const Expr& e) {
            (u->op == UnaryOp::kSqrt && clean(u->operand));
   if (const auto* s = std::get_if<Select>(&e->op)) return clean(s->when_true) && clean(s->when_false);
   // A tiny negative f64 becomes -0 as f32.
-  if (const auto* c = std::get_if<Cast>(&e->op))
-    return !(is_narrow(e->type) && is_float(c->operand->type) && !is_narrow(c->operand->type)) && clean(c->operand);
+  if (const auto* c = std::get_if<Cast>(&e->op)) {
+    const Scalar from = c->operand->type;
+    const bool rounds = is_half(e->type) || (is_narrow(e->type) && !is_narrow(from) && !is_half(from));
+    return !(rounds && is_float(from)) && clean(c->operand);
+  }
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr) return false;
   // A sum is -0 only if both terms are.

@@ -16,21 +16,37 @@ struct Decimal {
   int exponent = 0;
 };
 
-template <class T>
-Decimal shortest_decimal(T value) {
-  std::array<char, 64> buffer;
-  const auto result =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value), std::chars_format::scientific);
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
+/// From a number in scientific notation.
+Decimal decimal_of(std::string_view text, bool negative) {
   const std::size_t e = text.find('e');
   Decimal decimal;
-  decimal.negative = std::signbit(value);
+  decimal.negative = negative;
   for (const char c : text.substr(0, e)) {
     if (c != '.') { decimal.digits += c; }
   }
   const std::size_t sign = text[e + 1] == '+' ? 1 : 0;  // from_chars does not accept a plus
   std::from_chars(text.data() + e + 1 + sign, text.data() + text.size(), decimal.exponent);
   return decimal;
+}
+
+template <class T>
+Decimal shortest_decimal(T value) {
+  std::array<char, 64> buffer;
+  char* const end = buffer.data() + buffer.size();
+  const char* last = buffer.data();
+  if constexpr (kIsHalf<T>) {
+    const float size = std::fabs(static_cast<float>(value));
+    float read = -1;
+    // Nine digits are enough for a float.
+    for (int decimals = 0; decimals < 9 && T(read) != T(size); ++decimals) {
+      last = std::to_chars(buffer.data(), end, size, std::chars_format::scientific, decimals).ptr;
+      std::from_chars(buffer.data(), last, read);
+    }
+  } else {
+    last = std::to_chars(buffer.data(), end, std::fabs(value), std::chars_format::scientific).ptr;
+  }
+  return decimal_of({buffer.data(), static_cast<std::size_t>(last - buffer.data())},
+                    std::signbit(static_cast<double>(value)));
 }
 
 /// `+08`, `-123`: a sign and at least two digits.
@@ -41,8 +57,8 @@ std::string exponent_text(int exponent) {
 
 template <class T>
 std::string format_floating(T value) {
-  if (std::isnan(value)) { return "nan"; }
-  if (std::isinf(value)) { return value > 0 ? "inf" : "-inf"; }
+  if (value != value) { return "nan"; }
+  if (std::isinf(static_cast<double>(value))) { return value > 0 ? "inf" : "-inf"; }
   const Decimal decimal = shortest_decimal(value);
   const int count = static_cast<int>(decimal.digits.size());
   std::string text = decimal.negative ? "-" : "";
@@ -75,6 +91,8 @@ std::string format_scalar(Complex<float> value) { return format_complex(value); 
 std::string format_scalar(Complex<double> value) { return format_complex(value); }
 std::string format_scalar(double value) { return format_floating(value); }
 std::string format_scalar(float value) { return format_floating(value); }
+std::string format_scalar(F16 value) { return format_floating(value); }
+std::string format_scalar(Bf16 value) { return format_floating(value); }
 std::string format_scalar(std::int8_t value) { return std::to_string(value); }
 std::string format_scalar(std::uint8_t value) { return std::to_string(value); }
 std::string format_scalar(std::int16_t value) { return std::to_string(value); }

@@ -12,7 +12,8 @@
 namespace tdsl::rt {
 
 /// The shortest text that reads back to the same value, like Python's and NumPy's repr: `0.1`, `1.0`, `1e-05`, `1e+16`,
-/// `inf`, `-inf`, `nan`; `true`, `false`; `1.0+2.0i`, `nan-infi`. The f32 and c64 overloads are shortest for f32.
+/// `inf`, `-inf`, `nan`; `true`, `false`; `1.0+2.0i`, `nan-infi`. The other overloads are
+/// shortest for their precision.
 #define TDSL_FORMAT(enumerator, T, ...) [[nodiscard]] std::string format_scalar(T value);
 TDSL_ELEMENT_TYPES(TDSL_FORMAT)
 #undef TDSL_FORMAT

@@ -103,6 +103,18 @@ void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
   s.ready.offer(false);
 }
 
+std::shared_ptr<RepeatedOperation> Engine::list(std::shared_ptr<plan::PlannedOp> op) {
+  const Lock lock(state_->context.mutex);
+  return state_->repeats.list(std::move(op));
+}
+
+bool Engine::is_small(std::span<const Repeat> segment) const {
+  const Lock lock(state_->context.mutex);
+  return state_->repeats.is_small(segment);
+}
+
+void Engine::repeat(std::span<Repeat> segment) { state_->repeat(segment); }
+
 void Engine::release(plan::TensorId tensor) {
   const Lock lock(state_->context.mutex);
   state_->context.tensors.drop_name(tensor);
@@ -169,9 +181,10 @@ std::vector<SiteStatistics> Engine::statistics() const {
   for (const auto& [number, site] : state_->profile.sites) {
     SiteStatistics& entry = list.emplace_back(site);
     const Traffic traffic = state_->context.world.statement_traffic(number);
-    entry.bytes_received = traffic.bytes_received;
-    entry.bytes_sent = traffic.bytes_sent;
-    entry.messages = traffic.messages_received;
+    entry.bytes_lent = state_->leases.lent(number);
+    entry.bytes_received = traffic.bytes_received + entry.bytes_in_place;
+    entry.bytes_sent = traffic.bytes_sent + entry.bytes_lent;
+    entry.messages = traffic.messages_received + entry.leases;
     entry.front = state_->profile.front.at(number);
   }
   return list;

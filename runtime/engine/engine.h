@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@
 namespace tdsl::rt {
 
 class Disk;
+struct RepeatedOperation;
+class Tape;
 
 /// Observes blocks that this rank has computed. Called by tasks, outside the engine's lock.
 class BlockWatch {
@@ -57,6 +60,7 @@ struct EngineOptions {
   std::uint64_t delay_seed = 0;          ///< tests: if not 0, random delays in tasks, requests and answers
   BlockWatch* watch = nullptr;           ///< not owned; null: none
   Trace* trace = nullptr;                ///< receives the engine's events; null: no trace
+  Tape* tape = nullptr;                  ///< not owned; receives the calls of kernels; null: none
   double heartbeat = 0;                  ///< seconds of silence after which a rank is lost; 0: never. Needs beat()
   std::string host;                      ///< of this rank, for messages
   std::function<SourceLine(int)> place;  ///< source line of an operation, for errors; empty: errors name none
@@ -78,6 +82,8 @@ struct SiteStatistics {
   std::int64_t bytes_received = 0, bytes_sent = 0, messages = 0, tasks = 0, kernels = 0;
   std::int64_t bytes_by_lists = 0;               ///< of the bytes received, those requested by lists
   std::int64_t list_bytes = 0;                   ///< lists sent, in control messages
+  std::int64_t bytes_in_place = 0, leases = 0;   ///< of the bytes and messages received, those read in place
+  std::int64_t bytes_lent = 0;                   ///< of the bytes sent, those that other ranks have read in place
   std::int64_t disk_read = 0, disk_written = 0;  ///< bytes; without reads for peers
   std::int64_t stored = 0, stored_bytes = 0;     ///< elements in blocks of sized results, and bytes of the blocks
   double flops = 0;
@@ -120,6 +126,20 @@ class Engine {
   /// before any of its tasks can start: an update may then take over the block of the value it replaces.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
               const std::vector<plan::TensorId>& last_names = {}, Lend lend = nullptr);
+  /// An operation that runs again: of the form of one that was listed, on complete tensors.
+  struct Repeat {
+    RepeatedOperation* operation = nullptr;
+    const plan::Op* names = nullptr;  ///< has its tensors
+    Kernel kernel;
+    std::vector<plan::TensorId> last_names{};  ///< as of submit()
+  };
+  /// Lists the tasks of a planned operation for repeat(), which changes its tensors. The planner knows them; they are
+  /// dense and in memory. Null: this engine cannot repeat it. The result must not outlive the engine.
+  [[nodiscard]] std::shared_ptr<RepeatedOperation> list(std::shared_ptr<plan::PlannedOp> op);
+  /// True if the program's thread alone should run the operations at once: no thread could share their work with gain.
+  [[nodiscard]] bool is_small(std::span<const Repeat> segment) const;
+  /// Waits for submitted operations, then runs these one after the other, instead of submitting them.
+  void repeat(std::span<Repeat> segment);
   /// Drops the program's last name of the tensor; its blocks are freed when the submitted operations no longer need
   /// them.
   void release(plan::TensorId tensor);

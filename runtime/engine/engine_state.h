@@ -5,19 +5,23 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "runtime/base/shared_loop.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/failure.h"
 #include "runtime/engine/messages/answers.h"
 #include "runtime/engine/messages/boundary_messages.h"
 #include "runtime/engine/messages/exchange.h"
 #include "runtime/engine/messages/fetches.h"
+#include "runtime/engine/messages/leases.h"
 #include "runtime/engine/messages/notices.h"
 #include "runtime/engine/tasks/admission.h"
 #include "runtime/engine/tasks/call.h"
 #include "runtime/engine/tasks/operations.h"
 #include "runtime/engine/tasks/ready_queue.h"
+#include "runtime/engine/tasks/repeats.h"
 #include "runtime/engine/tasks/tasks.h"
 #include "runtime/engine/team.h"
 #include "runtime/engine/watch/watching.h"
@@ -59,8 +63,14 @@ struct Engine::State {
   void admit();
   void admit_step(OperationRun& operation);
   void run_task(Lock& lock, TaskRun& task);
+  double execute(Lock& lock, TaskRun& task);
+  void repeat(std::span<Repeat> segment);
   void run_kernels(const TaskRun& task, Call& call);
   void run_inspection(Lock& lock, TaskRun& task);
+  /// Runs a kernel's loop, with the help of threads that have no task. Called by the kernel, without the lock.
+  void run_shared(plan::Index count, const shared_loop::Body& body);
+  /// Helps with a loop of another thread's kernel (ReadyQueue::shares). Called and returns with the lock held.
+  void help(Lock& lock);
   template <class Work>
   void run_unlocked(Lock& lock, const Work& work);
   void complete(TaskRun& task);
@@ -110,13 +120,15 @@ struct Engine::State {
   DiskTransfers disk{context, footprint, profile};
   Relays relays;
   Lists lists{context, footprint, outbox, in_flight, profile};
-  Fetches fetches{context, footprint, outbox, sized, disk, relays, lists};
-  Answers answers{context, outbox, in_flight, sized, disk, relays, lists};
+  Leases leases{context, outbox, in_flight, profile};
+  Fetches fetches{context, footprint, outbox, sized, disk, relays, lists, leases};
+  Answers answers{context, outbox, in_flight, sized, disk, relays, lists, leases};
   Admission admission{context, footprint, in_flight, sized, disk, relays, lists};
   Operations operations;
   Tasks tasks{context, footprint, ready, operations, answers, disk};
   KernelCalls calls{context, footprint, profile,
                     [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }};
+  Repeats repeats{context, footprint, profile, operations, tasks};
   std::vector<std::unique_ptr<Call>> spare_calls;  ///< empty; their lists keep memory for later tasks
   Exchanges exchanges{context, outbox};
   Notices notices{context, outbox};
@@ -141,6 +153,9 @@ void Engine::State::work_until(Done done) {
         workers.was_idle = false;
         waiting.end();
         run_task(lock, *task);
+      } else if (ready.shares()) {
+        waiting.end();
+        help(lock);
       } else {
         waiting.begin();
         idled = true;

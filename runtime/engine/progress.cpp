@@ -259,6 +259,16 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kGo:
       for (const wire::Go& go : wire::decode_goes(message.bytes)) sized.take_go(go);
       return;
+    case wire::kLeases:
+      for (const wire::Lease& lease : wire::decode_leases(message.bytes)) {
+        const std::shared_ptr<RemotePiece> piece = leases.take(message.source, lease);
+        arrive(*piece);
+      }
+      return;
+    case wire::kReturns:
+      for (const Index number : wire::decode_returns(message.bytes))
+        take_completion({static_cast<std::uint64_t>(number), false});
+      return;
     case wire::kList: return lists.take(message);
     case wire::kExchange: return exchanges.take_message(message);
     case wire::kShare: return exchanges.take_shared(message);

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
+#include "runtime/engine/tasks/tape.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/progress.h"
 
@@ -16,8 +18,6 @@ namespace tdsl::rt {
 // scalar code. Register-blocked reductions poll between their own blocks and pack operands again in every call: they
 // get long pieces.
 namespace {
-
-constexpr Index kPointsAtOnce = Index{1} << 20;
 
 /// The dimension to divide, or -1: the kernel must see the whole tile.
 int cut_dimension(const plan::Op& op) {
@@ -150,25 +150,56 @@ void Engine::State::run_inspection(Lock& lock, TaskRun& task) {
 void Engine::State::run_kernels(const TaskRun& task, Call& call) {
   std::optional<progress::Scope> talks;
   if (!context.single()) talks.emplace([](void* state) { static_cast<State*>(state)->poll_in_kernel(); }, this);
+  std::optional<shared_loop::Scope> shares;
+  if (context.options.threads > 1)
+    shares.emplace([](void* state, plan::Index count,
+                      const shared_loop::Body& body) { static_cast<State*>(state)->run_shared(count, body); },
+                   this);
   call.assemble();
   for (const Call::Run& run : call.runs) {
-    TaskArgs args;
-    args.labels = run.labels;
-    args.inputs = run.inputs;
-    args.outputs = call.outputs;
-    args.out_box = task.out_box;
-    args.first = task.task.first;
-    args.last = task.task.last;
-    args.hit = task.task.hit;
-    args.fresh = call.fresh && &run == &call.runs.front();
+    TaskArgs args = arguments_of(task, run, call.outputs, call.fresh && &run == &call.runs.front());
     args.sinks = call.sink_list;
     call_kernel(*task.operation, args);
   }
   if (context.options.watch != nullptr && task.task.last) show_outputs(*context.options.watch, task, call);
 }
 
-void Engine::State::run_task(Lock& lock, TaskRun& task) {
-  if (task.inspects != nullptr) return run_inspection(lock, task);
+void Engine::State::run_shared(plan::Index count, const shared_loop::Body& body) {
+  SharedLoop loop;
+  loop.count = count;
+  loop.body = &body;
+  std::exception_ptr error;
+  try {
+    {
+      const Lock lock(context.mutex);
+      ready.share(loop);  // may throw: the first work starts the workers
+    }
+    loop.run();
+  } catch (...) { error = std::current_exception(); }
+  {
+    Lock lock(context.mutex);
+    ready.end(lock, loop);
+    if (error == nullptr) error = loop.error;
+  }
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+void Engine::State::help(Lock& lock) {
+  SharedLoop* const loop = ready.join();
+  if (loop == nullptr) return;
+  workers.was_idle = false;
+  std::exception_ptr error;
+  run_unlocked(lock, [&] {
+    try {
+      loop->run();
+    } catch (...) { error = std::current_exception(); }
+  });
+  if (error != nullptr) loop->error = error;
+  ReadyQueue::leave(*loop);
+}
+
+/// Runs the task's kernel on its operands and counts it; returns the time of its end.
+double Engine::State::execute(Lock& lock, TaskRun& task) {
   std::unique_ptr<Call> memory;
   if (spare_calls.empty()) {
     memory = std::make_unique<Call>();
@@ -178,6 +209,7 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   }
   Call& call = *memory;
   calls.prepare(task, call);
+  if (context.options.tape != nullptr) context.options.tape->add(task, call);
   task.running_since = context.now();
   double start = 0, end = 0;
   run_unlocked(lock, [&] {
@@ -192,6 +224,12 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   calls.end_sized(task, call);
   call.clear();
   spare_calls.push_back(std::move(memory));  // one per thread at most
+  return end;
+}
+
+void Engine::State::run_task(Lock& lock, TaskRun& task) {
+  if (task.inspects != nullptr) return run_inspection(lock, task);
+  const double end = execute(lock, task);
   complete(task);
   if (!must_poll() || (!ready.empty() && end - polls.last < kPollEvery)) return;
   lock.unlock();
@@ -219,6 +257,23 @@ void Engine::State::end_task(OperationRun& operation, Index step) {
   admit();
   ready.tell_program();
   ready.offer(true);
+}
+
+void Engine::State::repeat(std::span<Repeat> segment) {
+  work_until([this] { return operations.oldest() == nullptr; });
+  try {
+    Lock lock(context.mutex);
+    if (context.options.stop) ask_to_stop(lock);
+    for (Repeat& next : segment) {
+      if (failure.failed()) break;
+      repeats.run(next, [&](TaskRun& task) { execute(lock, task); });
+    }
+    profile.front.move(context.now(), Front::kNowhere);
+  } catch (...) {
+    // A failure of a task, as in work_until().
+    failure.fail(std::current_exception());
+  }
+  if (failure.failed()) throw RunStopped{};
 }
 
 void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,

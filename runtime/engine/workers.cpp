@@ -35,6 +35,9 @@ void Engine::State::work() {
           workers.was_idle = false;
           waiting.end();
           run_task(lock, *task);
+        } else if (!failure.failed() && ready.shares()) {
+          waiting.end();
+          help(lock);
         } else {
           waiting.begin();
           idle(lock, nullptr);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "runtime/base/shared_loop.h"
 #include "runtime/fft/buffers.h"
 #include "runtime/fft/moves.h"
 #include "runtime/fft/pairs.h"
 #include "runtime/fft/stages.h"
+#include "runtime/kernels/progress.h"
 
 // An inverse transform is a forward one with real and imaginary parts exchanged before and after it.
 
@@ -106,34 +109,59 @@ Lines<T> lines_at(T* data, Index count, Index distance, Index stride) {
   return lines;
 }
 
+/// Lines of fewer elements are transformed by one thread.
+constexpr Index kLeastShared = Index{1} << 15;
+/// Elements that a thread processes at once: a multiple of every vector length.
+constexpr Index kChunk = Index{1} << 14;
+
+/// Calls f(first, end) for chunks of n elements, which do not depend on the number of threads.
+template <class F>
+void in_chunks(Index n, const F& f) {
+  shared_loop::run((n + kChunk - 1) / kChunk, [&](Index k) { f(k * kChunk, std::min(n, (k + 1) * kChunk)); });
+}
+
+/// Calls f(first) for every kLanes-th of `count` columns or rows of a line of n elements, on all threads of long lines.
+template <class T, class F>
+void in_lanes(Index n, Index count, const F& f) {
+  if (n >= kLeastShared)
+    return shared_loop::run((count + kLanes<T> - 1) / kLanes<T>, [&](Index k) {
+      f(k * kLanes<T>);
+      progress::pause();
+    });
+  for (Index first = 0; first < count; first += kLanes<T>) f(first);
+}
+
 /// The six-step form without its transposes: columns, kept in the order of `between`, then rows, which are stored as
 /// columns.
 template <class T>
 void transform_matrix(const Matrix<T>& m, const T* in, T* out, bool inverse, T scale) {
   const Index n = m.rows * m.columns;
   const std::size_t lanes = static_cast<std::size_t>(std::max(m.rows, m.columns) * kLanes<T>);
-  const Workspace<T> between(Use::kMatrix, parts(n));
-  const Workspace<T> space(Use::kLanes, 4 * lanes);
-  T* const w = space.data();
+  const Workspace<T> whole(Use::kMatrix, parts(n));
+  T* const between = whole.data();
   const auto oriented = [&](const Lanes<T>& x) { return inverse ? exchanged(x) : x; };
-  for (Index j = 0; j < m.columns; j += kLanes<T>) {
+  in_lanes<T>(n, m.columns, [&](Index j) {
+    const Workspace<T> space(Use::kLanes, 4 * lanes);
+    T* const w = space.data();
     Lanes<T> x{w, w + lanes}, y{w + 2 * lanes, w + 3 * lanes};
     const Index count = std::min(kLanes<T>, m.columns - j);
     const Layout layout{m.rows, 2 * m.columns, 1};
     load(lines_at(in + 2 * j, count, 2, layout.stride), count, layout, 2, oriented(x));
     run_stages(m.of_columns, x, y);
     at_level<SimdLevel::kAvx512, TurnColumns<T>>(m, j, x);
-    store(x, layout, lines_at(between.data() + 2 * j, count, 2, layout.stride), count, 2, T{1});
-  }
-  for (Index i = 0; i < m.rows; i += kLanes<T>) {
+    store(x, layout, lines_at(between + 2 * j, count, 2, layout.stride), count, 2, T{1});
+  });
+  in_lanes<T>(n, m.rows, [&](Index i) {
+    const Workspace<T> space(Use::kLanes, 4 * lanes);
+    T* const w = space.data();
     Lanes<T> x{w, w + lanes}, y{w + 2 * lanes, w + 3 * lanes};
     const Index count = std::min(kLanes<T>, m.rows - i);
-    const T* first = between.data() + 2 * i * m.columns;
+    const T* first = between + 2 * i * m.columns;
     load(lines_at(first, count, 2 * m.columns, 2), count, Layout{m.columns, 2, 1}, 2, x);
     run_stages(m.of_rows, x, y);
     const Layout layout{m.columns, 2 * m.rows, 1};
     store(oriented(x), layout, lines_at(out + 2 * i, count, 2, layout.stride), count, 2, scale);
-  }
+  });
 }
 
 /// A long convolution, in a buffer of its own.
@@ -142,16 +170,26 @@ void transform_convolution(const Plan<T>& plan, const T* in, T* out, bool invers
   const Index n = plan.n, m = plan.convolution->n;
   const Workspace<T> space(Use::kConvolution, parts(m));
   T* const x = space.data();
-  std::copy(in, in + 2 * n, x);
-  if (inverse) at_level<SimdLevel::kAvx512, ExchangeParts<T>>(n, x);
-  at_level<SimdLevel::kAvx512, MultiplyLine<T>>(n, plan.chirp.data(), x);
-  std::fill(x + 2 * n, x + 2 * m, T{0});
+  const auto multiply = [x](const std::vector<T>& factors, Index first, Index end) {
+    at_level<SimdLevel::kAvx512, MultiplyLine<T>>(end - first, factors.data() + 2 * first, x + 2 * first);
+  };
+  const auto exchange = [x, inverse](Index first, Index end) {
+    if (inverse) at_level<SimdLevel::kAvx512, ExchangeParts<T>>(end - first, x + 2 * first);
+  };
+  in_chunks(n, [&](Index first, Index end) {
+    std::copy(in + 2 * first, in + 2 * end, x + 2 * first);
+    exchange(first, end);
+    multiply(plan.chirp, first, end);
+  });
+  in_chunks(m - n, [&](Index first, Index end) { std::fill(x + 2 * (n + first), x + 2 * (n + end), T{0}); });
   transform_matrix<T>(*plan.convolution->matrix, x, x, false, T{1});
-  at_level<SimdLevel::kAvx512, MultiplyLine<T>>(m, plan.window.data(), x);
+  in_chunks(m, [&](Index first, Index end) { multiply(plan.window, first, end); });
   transform_matrix<T>(*plan.convolution->matrix, x, x, true, T{1});
-  at_level<SimdLevel::kAvx512, MultiplyLine<T>>(n, plan.chirp.data(), x);
-  if (inverse) at_level<SimdLevel::kAvx512, ExchangeParts<T>>(n, x);
-  for (Index k = 0; k < 2 * n; ++k) out[k] = x[k] * scale;
+  in_chunks(n, [&](Index first, Index end) {
+    multiply(plan.chirp, first, end);
+    exchange(first, end);
+    for (Index k = 2 * first; k < 2 * end; ++k) out[k] = x[k] * scale;
+  });
 }
 
 template <class T>
@@ -242,7 +280,7 @@ void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, I
     case Kind::kReal: {
       load(in, count, reals(in.stride), 1, x);
       transform_lanes(*plan_, x, y);
-      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im);
+      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im, 0, n_ / 4 + 1);
       if (!even) std::fill(x.im, x.im + kL, T{0});
       return store(x, Layout{spectrum, out.stride, 1}, out, count, 2, scale_);
     }
@@ -250,14 +288,14 @@ void Transform<T>::run_in_lanes(const Lines<const T>& in, const Lines<T>& out, I
     case Kind::kInverseOfReals: {
       load(in, count, reals(in.stride), 1, x);
       transform_lanes(*plan_, x, y);
-      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im);
+      if (even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, kL, kL>>(*real_, x.re, x.im, 0, n_ / 4 + 1);
       at_level<SimdLevel::kAvx512, Conjugates<T, kL, kL>>(n_, kind_ == Kind::kInverseOfReals, x.re, x.im);
       return store(x, Layout{n_, out.stride, 1}, out, count, 2, scale_);
     }
     case Kind::kToReal: {
       load(in, count, Layout{spectrum, in.stride, 1}, 2, x);
       if (even) {
-        at_level<SimdLevel::kAvx512, SpectrumToPairs<T, kL, kL>>(*real_, x.re, x.im);
+        at_level<SimdLevel::kAvx512, SpectrumToPairs<T, kL, kL>>(*real_, x.re, x.im, 0, n_ / 4 + 1);
       } else {
         std::fill(x.im, x.im + kL, T{0});
         for (Index k = 1; k < spectrum; ++k) {
@@ -290,14 +328,18 @@ void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stri
                              : Layout{given, in_stride, 0};
   const T* source = in;
   if (from.stride != 2 || from.gap != 1 || to_real) {
-    for (Index k = 0; k < given; ++k) {
-      x[2 * k] = in[k * from.stride];
-      x[2 * k + 1] = from.gap == 0 ? T{0} : in[k * from.stride + from.gap];
-    }
+    in_chunks(given, [&](Index first, Index end) {
+      for (Index k = first; k < end; ++k) {
+        x[2 * k] = in[k * from.stride];
+        x[2 * k + 1] = from.gap == 0 ? T{0} : in[k * from.stride + from.gap];
+      }
+    });
     source = x;
   }
   if (to_real && even) {
-    at_level<SimdLevel::kAvx512, SpectrumToPairs<T, 1, 2>>(*real_, x, x + 1);
+    in_chunks(n_ / 4 + 1, [&](Index first, Index end) {
+      at_level<SimdLevel::kAvx512, SpectrumToPairs<T, 1, 2>>(*real_, x, x + 1, first, end);
+    });
   } else if (to_real) {
     x[1] = 0;
     x[0] += poison(x, 2 * spectrum);
@@ -313,15 +355,20 @@ void Transform<T>::run_line(const T* in, Index in_stride, T* out, Index out_stri
   const bool in_place = to.stride == 2 && to.gap == 1 && (even || !to_half);
   T* const target = in_place ? out : x;
   transform_long(*plan_, source, target, inverse, scale_);
-  if (real && even) at_level<SimdLevel::kAvx512, PairsToSpectrum<T, 1, 2>>(*real_, target, target + 1);
+  if (real && even)
+    in_chunks(n_ / 4 + 1, [&](Index first, Index end) {
+      at_level<SimdLevel::kAvx512, PairsToSpectrum<T, 1, 2>>(*real_, target, target + 1, first, end);
+    });
   if (real && !even) target[1] = 0;
   if (real && !to_half)
     at_level<SimdLevel::kAvx512, Conjugates<T, 1, 2>>(n_, kind_ == Kind::kInverseOfReals, target, target + 1);
   if (in_place) return;
-  for (Index k = 0; k < to.n; ++k) {
-    out[k * to.stride] = x[2 * k];
-    if (to.gap != 0) out[k * to.stride + to.gap] = x[2 * k + 1];
-  }
+  in_chunks(to.n, [&](Index first, Index end) {
+    for (Index k = first; k < end; ++k) {
+      out[k * to.stride] = x[2 * k];
+      if (to.gap != 0) out[k * to.stride + to.gap] = x[2 * k + 1];
+    }
+  });
 }
 
 template void transform_line(const Plan<float>&, const float*, float*);

@@ -1,6 +1,7 @@
 #include "runtime/hdf5/element_types.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -14,9 +15,25 @@ struct Numbers {
   hid_t little, big, native;
 };
 
+/// A float of two bytes, which lasts as long as the process. Older versions of the library have no names for them.
+hid_t short_float(hid_t like, std::size_t exponent, std::size_t fraction) {
+  const hid_t type = H5Tcopy(like);
+  check(H5Tset_fields(type, 15, fraction, exponent, 0, fraction));
+  check(H5Tset_size(type, 2));
+  check(H5Tset_ebias(type, (std::size_t{1} << (exponent - 1)) - 1));
+  return type;
+}
+
+Numbers short_floats(char kind, std::size_t exponent, std::size_t fraction) {
+  const hid_t little = short_float(H5T_IEEE_F32LE, exponent, fraction);
+  const hid_t big = short_float(H5T_IEEE_F32BE, exponent, fraction);
+  return {kind, 2, little, big, std::endian::native == std::endian::little ? little : big};
+}
+
 /// The names in the table are macros that call the library.
 template <class F>
 void each_number(const F& f) {
+  static const Numbers kF16 = short_floats('f', 5, 10), kBf16 = short_floats('V', 8, 7);
   for (const Numbers& numbers : {Numbers{'i', 1, H5T_STD_I8LE, H5T_STD_I8BE, H5T_NATIVE_INT8},
                                  Numbers{'i', 2, H5T_STD_I16LE, H5T_STD_I16BE, H5T_NATIVE_INT16},
                                  Numbers{'i', 4, H5T_STD_I32LE, H5T_STD_I32BE, H5T_NATIVE_INT32},
@@ -24,7 +41,7 @@ void each_number(const F& f) {
                                  Numbers{'u', 1, H5T_STD_U8LE, H5T_STD_U8BE, H5T_NATIVE_UINT8},
                                  Numbers{'u', 2, H5T_STD_U16LE, H5T_STD_U16BE, H5T_NATIVE_UINT16},
                                  Numbers{'u', 4, H5T_STD_U32LE, H5T_STD_U32BE, H5T_NATIVE_UINT32},
-                                 Numbers{'u', 8, H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64},
+                                 Numbers{'u', 8, H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64}, kF16, kBf16,
                                  Numbers{'f', 4, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT},
                                  Numbers{'f', 8, H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE}}) {
     f(numbers);
@@ -89,7 +106,7 @@ StoredType stored_type(hid_t type) {
   if (found.bytes == 0)
     throw std::runtime_error(
         "it holds " + class_name(type) +
-        "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32, f64, c64 and c128");
+        "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f16, bf16, f32, f64, c64 and c128");
   return found;
 }
 

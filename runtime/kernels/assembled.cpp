@@ -87,6 +87,8 @@ void AssembledTile<T>::finish(plan::Combine combine) {
       case Combine::kProd: return finish_combined<Combine::kAll>();
       default: TDSL_CHECK(false, "bools combine by any, all, min or max");
     }
+  } else if constexpr (kIsHalf<T>) {
+    TDSL_CHECK(false, "floats of two bytes are not combined");
   } else if constexpr (kIsComplex<T>) {
     TDSL_CHECK(combine == Combine::kSum || combine == Combine::kProd, "complex numbers combine by sum or prod");
     combine == Combine::kSum ? finish_combined<Combine::kSum>() : finish_combined<Combine::kProd>();

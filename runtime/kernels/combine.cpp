@@ -83,10 +83,11 @@ void combine_extremes(const plan::Op& op, Combine combine, const TaskArgs& args)
 
 template <class T>
 void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) {
-  switch (combine) {
-    case Combine::kSum: return combine_all<T>(op, args, T{0}, [](T a, T b) { return combined<Combine::kSum>(a, b); });
-    case Combine::kProd: return combine_all<T>(op, args, T{1}, [](T a, T b) { return combined<Combine::kProd>(a, b); });
-    default: break;
+  if constexpr (!kIsHalf<T>) {
+    const auto sum = [](T a, T b) { return combined<Combine::kSum>(a, b); };
+    const auto product = [](T a, T b) { return combined<Combine::kProd>(a, b); };
+    if (combine == Combine::kSum) return combine_all<T>(op, args, T{0}, sum);
+    if (combine == Combine::kProd) return combine_all<T>(op, args, T{1}, product);
   }
   if constexpr (kIsComplex<T>) {
     TDSL_CHECK(false, "complex numbers combine by sum or prod");

@@ -263,9 +263,9 @@ struct Function {
 template <SimdLevel Widest, class Work, class... V>
 EmittedKernel kernel_of(V... values) {
   if constexpr (sizeof...(V) == 0) {
-    return EmittedKernel::Function([](const TaskArgs& t) { at_level<Widest, Work>(t); });
+    return EmittedKernel::Function([](const TaskArgs& t) { emitted_at_level<Widest, Work>(t); });
   } else {
-    return EmittedKernel([values...](const TaskArgs& t) { at_level<Widest, Work>(t, values...); });
+    return EmittedKernel([values...](const TaskArgs& t) { emitted_at_level<Widest, Work>(t, values...); });
   }
 }
 

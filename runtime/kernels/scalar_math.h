@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "runtime/complex_math.h"
+#include "runtime/half.h"
 #include "runtime/kernels/philox.h"
 
 /// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
@@ -57,6 +58,8 @@ template <class T>
 concept Real = std::same_as<T, float> || std::same_as<T, double>;
 template <class T>
 concept Number = Integer<T> || Real<T>;
+template <class T>
+concept Ordered = Number<T> || std::same_as<T, bool> || kIsHalf<T>;
 
 namespace detail {
 /// Unsigned arithmetic wraps, and that of types shorter than int is done in unsigned, not in int.
@@ -302,14 +305,12 @@ template <class T>
 
 /// `min` and `max` propagate nan; for equal values (-0.0 and 0.0) they return the first. Written so that compilers
 /// recognise the processor's minimum instruction in the first line.
-template <class T>
-requires Number<T> || std::same_as<T, bool>
+template <Ordered T>
 [[nodiscard]] constexpr T min(T a, T b) {
   const T smaller = b < a ? b : a;
   return b != b ? b : smaller;
 }
-template <class T>
-requires Number<T> || std::same_as<T, bool>
+template <Ordered T>
 [[nodiscard]] constexpr T max(T a, T b) {
   const T larger = a < b ? b : a;
   return b != b ? b : larger;
@@ -334,17 +335,21 @@ template <class T>
 }
 /// A running minimum or maximum and the next value `b`: a zero `b` counts as 0.0, so that the result for zeros of both
 /// signs does not depend on the order.
-template <class T>
-requires Number<T> || std::same_as<T, bool>
-[[nodiscard]] constexpr T least(T a, T b) { return min(a, positive_zero(b)); }
-template <class T>
-requires Number<T> || std::same_as<T, bool>
-[[nodiscard]] constexpr T greatest(T a, T b) { return max(a, positive_zero(b)); }
+template <Ordered T>
+[[nodiscard]] constexpr T least(T a, T b) {
+  return min(a, positive_zero(b));
+}
+template <Ordered T>
+[[nodiscard]] constexpr T greatest(T a, T b) {
+  return max(a, positive_zero(b));
+}
 
 /// Identities of the reductions: `min` of an empty set is the largest value (inf), `max` the smallest (-inf).
 template <class T>
 [[nodiscard]] constexpr T min_identity() {
-  if constexpr (Real<T>) {
+  if constexpr (kIsHalf<T>) {
+    return min_identity<float>();
+  } else if constexpr (Real<T>) {
     return std::numeric_limits<T>::infinity();
   } else {
     return std::numeric_limits<T>::max();
@@ -352,7 +357,9 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] constexpr T max_identity() {
-  if constexpr (Real<T>) {
+  if constexpr (kIsHalf<T>) {
+    return max_identity<float>();
+  } else if constexpr (Real<T>) {
     return -std::numeric_limits<T>::infinity();
   } else {
     return std::numeric_limits<T>::lowest();
@@ -548,7 +555,9 @@ template <Integer To, Real From>
 /// Integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
 template <class To, class From, FaultSink F>
 [[nodiscard]] constexpr To cast(From a, F&& faults) {
-  if constexpr (std::same_as<To, bool>) {
+  if constexpr (kIsHalf<From>) {
+    return cast<To>(static_cast<float>(a), faults);
+  } else if constexpr (std::same_as<To, bool>) {
     return a != From{0};
   } else if constexpr (Integer<To> && Real<From>) {
     const bool good = fits<To>(a);

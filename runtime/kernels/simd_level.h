@@ -39,6 +39,12 @@ template <class Work, class... A>
 with_avx512(const A&... arguments) {
   Work::run(arguments...);
 }
+/// With few of g++'s passes, so in a fraction of the time: vectors where loops demand them. Bits are those of the
+/// others.
+template <class Work, class... A>
+[[gnu::optimize("O1"), gnu::flatten, gnu::noinline, gnu::noclone]] void with_baseline(const A&... arguments) {
+  Work::run(arguments...);
+}
 #endif
 
 /// Work::run(arguments...), compiled for the levels up to `Widest`.
@@ -50,6 +56,22 @@ void at_level(const A&... arguments) {
   }
   if constexpr (Widest != SimdLevel::kBaseline) {
     if (simd_level() != SimdLevel::kBaseline) return with_avx2<Work>(arguments...);
+  }
+#endif
+  Work::run(arguments...);
+}
+
+/// The same for kernels of emitted programs. Their build matters more than the speed of processors without AVX2: if
+/// there are wider versions, that for the baseline is compiled quickly.
+template <SimdLevel Widest, class Work, class... A>
+void emitted_at_level(const A&... arguments) {
+#ifdef TDSL_HAS_SIMD_LEVELS
+  if constexpr (Widest != SimdLevel::kBaseline) {
+    if (simd_level() == SimdLevel::kBaseline) return with_baseline<Work>(arguments...);
+    if constexpr (Widest == SimdLevel::kAvx512) {
+      if (simd_level() == SimdLevel::kAvx512) return with_avx512<Work>(arguments...);
+    }
+    return with_avx2<Work>(arguments...);
   }
 #endif
   Work::run(arguments...);

@@ -21,7 +21,7 @@ constexpr Index kCodedFrom = Index{1} << 14;
 template <class T>
 [[nodiscard]] bool put_coded(BlockSink& sink, const sparse::RowEntries<T>& elements, const sparse::CodedVisits& visits,
                              Index plain_bytes) {
-  if constexpr (!std::is_same_v<T, bool> && !kIsComplex<T>) {
+  if constexpr (!std::is_same_v<T, bool> && !kIsComplex<T> && !kIsHalf<T>) {
     if (plain_bytes < kCodedFrom) return false;
     const sparse::Coder<T> coder(elements, plain_bytes / 2);
     if (coder.head().bytes == 0 || !coder.pays(visits)) return false;

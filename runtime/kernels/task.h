@@ -71,8 +71,8 @@ struct Operand {
   std::byte* data = nullptr;                   ///< the box's first element; null for a sized tensor
   Box box;                                     ///< the elements of the tensor covered
   std::array<Index, plan::kMaxRank> stride{};  ///< in elements; the last is 1
-  std::span<const BlockPart>
-      parts{};  ///< for a sized tensor: the blocks that overlap the box, in order of their numbers
+  std::span<const BlockPart> parts{};  ///< for a sized tensor, or one read by blocks (Op::by_blocks): the blocks that
+                                       ///< overlap the box, in order of their numbers
 
   template <class T, int R>
   [[nodiscard]] View<T, R> view() const {

@@ -7,7 +7,7 @@
 #define TDSL_MOST_DIMENSIONS 8
 
 /* Element types: bool is a byte, 0 or 1; a complex number is its real, then its imaginary part (C's float _Complex and
- * double _Complex). */
+ * double _Complex); f16 is C's _Float16, bf16 the upper half of a float. */
 enum {
   TDSL_BOOL = 0,
   TDSL_I32 = 1,
@@ -21,7 +21,9 @@ enum {
   TDSL_I16 = 9,
   TDSL_U16 = 10,
   TDSL_U32 = 11,
-  TDSL_U64 = 12
+  TDSL_U64 = 12,
+  TDSL_F16 = 13,
+  TDSL_BF16 = 14
 };
 
 /* What functions return; 0 is success. */

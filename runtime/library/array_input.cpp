@@ -142,7 +142,7 @@ void Arrays::fetch(Engine& engine, const std::string& name, const plan::Distribu
 
 Engine::Lend Arrays::lender(Store& store, const std::string& name) {
   const std::size_t input = inputs_.find(name);
-  if (input == inputs_.mine.size()) return nullptr;
+  if (input == inputs_.mine.size() || !lends_) return nullptr;
   constexpr std::uintptr_t kAlignment = 16;
   return [this, &store, input](const Box& tile) -> BufferRef {
     const Array& array = inputs_.mine[input];

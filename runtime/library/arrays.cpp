@@ -247,6 +247,45 @@ void Arrays::deliver(Engine& engine) {
   }
 }
 
+namespace {
+
+/// True if `given` is the array, in any memory.
+bool is_alike(const Array& array, const tdsl_array& given) {
+  if (given.name == nullptr || array.name != given.name || array.sparse || array.ours != (given.boxes == nullptr))
+    return false;
+  if (array.ours) return true;
+  if (array.boxes.size() != 1 || given.box_count != 1 || given.type != static_cast<int>(array.type) ||
+      given.dimensions != static_cast<int>(array.shape.size()))
+    return false;
+  const Operand& mine = array.boxes.front();
+  const tdsl_box& box = given.boxes[0];
+  for (std::size_t d = 0; d < array.shape.size(); ++d) {
+    if (given.shape[d] != array.shape[d] || box.lo[d] != mine.box.dim[d].lo || box.hi[d] != mine.box.dim[d].hi ||
+        box.stride[d] != mine.stride[d])
+      return false;
+  }
+  return box.data != nullptr || mine.box.empty();
+}
+
+}  // namespace
+
+bool Arrays::alike(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs) const {
+  return std::ranges::equal(inputs_.mine, inputs, is_alike) && std::ranges::equal(outputs_.mine, outputs, is_alike);
+}
+
+void Arrays::point_to(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs) {
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    inputs_.mine[k].boxes.front().data = static_cast<std::byte*>(inputs[k].boxes[0].data);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    Array& array = outputs_.mine[k];
+    if (!array.ours) {
+      array.boxes.front().data = static_cast<std::byte*>(outputs[k].boxes[0].data);
+    } else if (!array.boxes.empty()) {
+      allocate(k, array.type, Extents(array.shape));
+    }
+  }
+}
+
 void Arrays::note(const std::string& name, ElementType type, const plan::Distribution& where) {
   Placed placed;
   placed.type = type;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +88,13 @@ class Arrays {
   [[nodiscard]] std::optional<InputFile> input(const std::string& name);
   /// Collective, once the input has been placed.
   void fetch(Engine& engine, const std::string& name, const plan::Distribution& where);
+  /// Tiles are copied from now on: kernels of this run will be repeated for other memory (Note [Tapes]).
+  void copy_all() { lends_ = false; }
+  /// True if these are the arrays of the run, which are dense, in one box each, in any memory.
+  [[nodiscard]] bool alike(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs) const;
+  /// After a run of one rank on arrays that are alike: its kernels read and write this memory from now on. Outputs
+  /// allocated by the run get new memory.
+  void point_to(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs);
   /// Returns the caller's memory for tiles that can be used in place; null for others.
   [[nodiscard]] Engine::Lend lender(Store& store, const std::string& name);
 
@@ -100,6 +108,7 @@ class Arrays {
   void fill(std::size_t output, const tdsl_sparse& to);
   /// Exchanges output elements. Collective, after all tasks, inside the engine's run.
   void deliver(Engine& engine);
+  [[nodiscard]] const std::vector<Array>& inputs() const { return inputs_.mine; }
   [[nodiscard]] const std::vector<Array>& outputs() const { return outputs_.mine; }
   /// Releases the memory of an output allocated by the run.
   [[nodiscard]] HeapMemory take_memory(std::size_t output) { return std::move(memory_[output]); }
@@ -138,6 +147,7 @@ class Arrays {
   std::vector<std::vector<Staged>> staged_;      ///< by input: received from other ranks
   std::vector<HeapMemory> memory_;               ///< by output
   std::vector<std::optional<Entries>> entries_;  ///< by output: of sparse ones
+  bool lends_ = true;
   std::vector<BufferRef> lent_;
   std::mutex mutex_;
   std::vector<std::pair<int, std::vector<std::byte>>> outgoing_;

@@ -10,12 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/app/run/program_run.h"
 #include "runtime/engine/mpi/mpi_caller.h"
-#include "runtime/engine/mpi/mpi_table.h"
-#include "runtime/kernels/product/blas_call.h"
 #include "runtime/library/arrays.h"
+#include "runtime/library/called_run.h"
 #include "runtime/library/described_arrays.h"
+#include "runtime/library/taped_calls.h"
 
 namespace tdsl::rt {
 
@@ -30,79 +29,6 @@ void keep_for_good(std::unique_ptr<T> owned) {
 
 /// Bytes of freed blocks that a handle keeps for its next call.
 constexpr plan::Index kKeptBetweenCalls = plan::Index{1} << 20;
-
-/// One-time initialisation of the process, for all library handles.
-const Environment& prepared_environment() {
-  static const Environment environment = [] {
-    Environment read = read_environment();
-    read.trusted |= mpi_takes_pmi(read);
-    if (read.simd) limit_simd_level(*read.simd);
-    blas::prepare();
-    return read;
-  }();
-  return environment;
-}
-
-/// One call of the program.
-class CalledRun final : public ProgramRun {
- public:
-  CalledRun(World& world, Store& store, const ProgramInfo& info, const std::function<void(Session&)>& program,
-            AppOptions options, Arrays& arrays, EarlierRuns& earlier, std::function<bool()> stop)
-      : ProgramRun(world, store, prepared_environment(), info, program, 0), arrays_(arrays), stop_(std::move(stop)) {
-    options_ = std::move(options);
-    options_.quiet = true;
-    earlier_ = &earlier;
-  }
-
-  /// Nothing has been computed up to here: errors are the same on all ranks.
-  void prepare(bool dry) {
-    options_.dry_run = dry;
-    for (const InputDeclaration& input : info_.inputs()) {
-      if (arrays_.has_input(input.name)) options_.inputs[input.name] = "an array of the caller";
-    }
-    if (!options_.outputs.empty() || options_.save_plan_file) check_files();
-    if (earlier_->limits.empty()) start_rss_ = peak_rss();
-    inputs_.emplace(world_, info_, options_,
-                    [this](const std::string& name, const std::string& path, ElementType type) {
-                      std::optional<InputFile> array = arrays_.input(name);
-                      if (!array) return open_input(name, path, type);
-                      array->require_type(type, name);
-                      return std::move(*array);
-                    });
-    RunSetup all = setup();
-    all.arrays = &arrays_;
-    all.engine_options.report = nullptr;
-    all.engine_options.ended = nullptr;
-    all.engine_options.stop = std::move(stop_);
-    execution_ = std::make_unique<Execution>(std::move(all));
-    if (!earlier_->alike) earlier_->alike = report_cores(execution_->setup.plan_inputs.threads);
-    execution_->setup.plan_inputs.alike = *earlier_->alike;
-    survey(*execution_);
-  }
-  void compute() {
-    try {
-      execution_->sink.engine().run([this] {
-        try {
-          execute(*execution_);
-        } catch (const DryRunOver&) {}
-      });
-    } catch (const RunError&) {
-      failed_alike_ = execution_->sink.engine().failed_alike();
-      throw;
-    }
-    if (options_.dry_run) return;
-    execution_->sink.commit_outputs();
-    execution_->sink.keep_run();
-  }
-  /// True if compute() ended with a program error that occurred on all ranks.
-  [[nodiscard]] bool failed_alike() const { return failed_alike_; }
-
- private:
-  Arrays& arrays_;
-  std::function<bool()> stop_;
-  std::unique_ptr<Execution> execution_;
-  bool failed_alike_ = false;
-};
 
 /// Serialises calls.
 std::mutex& call_mutex() {
@@ -165,7 +91,9 @@ class Library {
 
  private:
   void fail();
-  [[nodiscard]] std::unique_ptr<Arrays> described(std::span<const tdsl_array> inputs,
+  void give_results(std::span<tdsl_array> outputs);
+  [[nodiscard]] bool repeat(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs);
+  [[nodiscard]] std::shared_ptr<Arrays> described(std::span<const tdsl_array> inputs,
                                                   std::span<const tdsl_array> outputs, bool with_data) const;
 
   const ProgramInfo& info_;
@@ -176,7 +104,8 @@ class Library {
   std::unique_ptr<CallerRanks> caller_;
   std::unique_ptr<World> world_;  ///< null after a failed run
   std::unique_ptr<Store> store_ = std::make_unique<Store>();
-  std::unique_ptr<Arrays> arrays_;  ///< of the previous run
+  TapedCalls taped_;                ///< refer to the world
+  std::shared_ptr<Arrays> arrays_;  ///< of the previous run
   std::unique_ptr<CalledRun> run_;
   std::function<bool()> stop_;
   DescribedArray layout_;
@@ -217,20 +146,21 @@ void Library::set_params(const std::vector<std::string>& words) {
 void Library::fail() {
   if (!run_ || !run_->failed_alike()) refuse();
   running_ = false;
+  taped_.clear();
   if (world_ == nullptr || world_->give_up()) {
     run_.reset();
     arrays_.reset();
     world_.reset();
   } else {
     keep_for_good(std::move(run_));
-    keep_for_good(std::move(arrays_));
+    keep_for_good(std::make_unique<std::shared_ptr<Arrays>>(std::move(arrays_)));
     keep_for_good(std::move(world_));
     keep_for_good(std::move(store_));
   }
   store_ = std::make_unique<Store>();
 }
 
-std::unique_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs,
+std::shared_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs,
                                            bool with_data) const {
   std::string mistake;
   std::vector<Array> in, out;
@@ -244,23 +174,60 @@ std::unique_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, s
     in.clear();
     out.clear();
   }
-  return std::make_unique<Arrays>(*world_, std::move(in), std::move(out), std::move(mistake));
+  return std::make_shared<Arrays>(*world_, std::move(in), std::move(out), std::move(mistake));
 }
 
 void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs) {
   found_.clear();
   run_.reset();
+  if (repeat(inputs, outputs)) return give_results(outputs);
   arrays_ = described(inputs, outputs, true);
   // Files may be others next time, and so may the positions of stored elements.
   const bool repeatable = arrays_->dense_inputs() && inputs.size() == info_.inputs().size();
   earlier_.call = repeatable ? params_ + '\n' + arrays_->heads() : std::string();
-  run_ = std::make_unique<CalledRun>(*world_, *store_, info_, program_, options_, *arrays_, earlier_, stop_);
-  run_->prepare(false);
+  std::unique_ptr<Tape> tape;
+  std::unique_ptr<Store> usual;
+  if (taped_.wanted(earlier_.call)) {
+    tape = std::make_unique<Tape>();
+    usual = std::exchange(store_, std::make_unique<Store>());
+    store_->keep_all();
+    arrays_->copy_all();
+  }
+  run_ =
+      std::make_unique<CalledRun>(*world_, *store_, info_, program_, options_, *arrays_, earlier_, stop_, tape.get());
+  try {
+    run_->prepare(false);
+  } catch (const RunError&) {
+    run_.reset();
+    if (usual != nullptr) store_ = std::move(usual);
+    throw;
+  }
   running_ = true;
   run_->compute();
   running_ = false;
+  if (tape != nullptr) {
+    std::swap(store_, usual);
+    taped_.add(earlier_.call, {params_, std::move(usual), arrays_, std::move(tape), std::move(run_)});
+  } else {
+    taped_.note(earlier_.call, *run_);
+  }
   run_.reset();
   store_->end_run(kKeptBetweenCalls);
+  give_results(outputs);
+}
+
+/// Executes the kernels of an equal earlier call; false: there is none, or one of them has failed.
+bool Library::repeat(std::span<const tdsl_array> inputs, std::span<tdsl_array> outputs) {
+  const TapedCall* const call = taped_.find(params_, inputs, outputs);
+  if (call == nullptr) return false;
+  arrays_ = call->arrays;
+  if (call->repeat(inputs, outputs)) return true;
+  arrays_.reset();
+  taped_.forget(call);
+  return false;
+}
+
+void Library::give_results(std::span<tdsl_array> outputs) {
   const std::vector<Array>& results = arrays_->outputs();
   found_.reserve(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -288,9 +255,9 @@ void* Library::take(int output) {
 
 const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std::string& name) {
   const std::vector<tdsl_array> outputs = all_outputs(info_);
-  const std::unique_ptr<Arrays> arrays = described(inputs, outputs, false);
+  const std::shared_ptr<Arrays> arrays = described(inputs, outputs, false);
   earlier_.call.clear();
-  CalledRun dry(*world_, *store_, info_, program_, options_, *arrays, earlier_, stop_);
+  CalledRun dry(*world_, *store_, info_, program_, options_, *arrays, earlier_, stop_, nullptr);
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);
@@ -307,6 +274,7 @@ const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std:
 void Library::close() {
   run_.reset();
   arrays_.reset();
+  taped_.clear();
   if (world_ && world_->has_mpi() && mpi_is_over()) {
     keep_for_good(std::move(world_));
     return;

@@ -228,6 +228,7 @@ struct BasicOp {
   Index home = -1;           ///< >= 0: all tasks on this rank (kCollect)
   bool ordered = false;      ///< a side effect: runs after all earlier ordered operations
   bool divisible = false;    ///< the kernel may be called on parts of its labels' box, one after the other
+  bool by_blocks = false;  ///< the kernel reads dense operands block by block (Operand::parts) where boxes have several
   /// kContraction, kCombine: the completed block is transformed element by element into the result, using the reads
   /// after `own_reads`.
   bool epilogue = false;
@@ -396,6 +397,7 @@ void visit_fields(Visitor& v, Ops&... op) {
   v.flag("replicated", op.replicated...);
   v.flag("epilogue", op.epilogue...);
   v.flag("divisible", op.divisible...);
+  v.flag("by_blocks", op.by_blocks...);
   v.flag("overwrites", op.overwrites...);
   v.flag("moves", op.moves...);
   v.note("run_ahead", op.run_ahead...);

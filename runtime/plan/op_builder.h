@@ -110,6 +110,7 @@ class OpBuilder {
   /// Reads after the operands of a contraction belong to its epilogue (Op::epilogue).
   OpBuilder& epilogue() { return set(&Op::epilogue); }
   OpBuilder& divisible() { return set(&Op::divisible); }
+  OpBuilder& by_blocks() { return set(&Op::by_blocks); }
   OpBuilder& overwrites() { return set(&Op::overwrites); }
   OpBuilder& moves();
   OpBuilder& replicated() { return set(&Op::replicated); }

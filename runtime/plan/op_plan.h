@@ -68,6 +68,7 @@ struct PlannedOp {
   Op op;
   OpPlan plan;
   int part = 0;  ///< 0: the operation or its partial results; 1: the combination; 2: a kept copy of the result
+  std::uint64_t decision = 0;  ///< hash of the planner's decision
 };
 
 }  // namespace tdsl::plan

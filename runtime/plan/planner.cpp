@@ -235,6 +235,14 @@ Planner::Consequences Planner::consequences_of(const PlannedOp& planned) const {
   return {hash_of(decision), whole(plan::largest_step(planned.op, plan, lookup(), inputs_))};
 }
 
+void Planner::repeat(const PlannedOp& op) { hash_ = (hash_ ^ op.decision) * kPrime; }
+
+void Planner::place(PlacedTensor tensor, int site) {
+  const TensorId id = tensor.desc.id;
+  origins_[id] = {site, {}};
+  tensors_.insert_or_assign(id, std::move(tensor));
+}
+
 void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, Planned& out, const Choice* choice) {
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(recorded), plan, part});
   const Op& op = planned->op;
@@ -252,7 +260,8 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
   const bool known = choice != nullptr && choice->consequences && is_fully_described(op);
   const Consequences follows = known ? *choice->consequences : consequences_of(*planned);
   if (choice != nullptr && !known && is_fully_described(op)) choice->consequences = follows;
-  hash_ = (hash_ ^ follows.decision) * kPrime;
+  planned->decision = follows.decision;
+  repeat(*planned);
   largest_step_ = std::max(largest_step_, follows.largest_step);
   if (!resident_.empty()) {
     const TensorLookup tensors = lookup();

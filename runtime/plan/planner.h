@@ -95,6 +95,14 @@ class Planner {
   /// Plans the operations of a segment in order, and determines where names of tensors end, including those of partial
   /// results. Unused sources are held back; a source that loses its last name before its first use is dropped.
   PlannedSegment plan(Segment segment);
+  /// True if the plan of a segment follows from its operations and the placement of their operands alone.
+  [[nodiscard]] bool plans_alike() const {
+    return imposed_ == nullptr && copies_.empty() && resident_.empty() && inputs_.homes.empty();
+  }
+  /// An operation planned before runs again with other tensors.
+  void repeat(const PlannedOp& op);
+  /// A repeated operation of that site has made the tensor.
+  void place(PlacedTensor tensor, int site);
   /// Drops all records of a tensor whose blocks have been freed.
   void erase(TensorId tensor);
   [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;

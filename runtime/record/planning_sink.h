@@ -49,6 +49,9 @@ class PlanningSink : public Sink {
   /// After the last segment: gives the run to later ones.
   void keep_run();
 
+  /// A complete run with the plans of this one; null: none is kept.
+  [[nodiscard]] const PlannedRun* shared_run() const { return shared_ != nullptr ? shared_->run.get() : nullptr; }
+
   /// Call before anything is recorded.
   void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) {
     planner_.limit_memory(bytes, std::move(homes));
@@ -72,6 +75,10 @@ class PlanningSink : public Sink {
   [[nodiscard]] double planning_seconds() const { return planning_seconds_; }
 
  protected:
+  /// True if segments are planned on their own: no earlier run has plans for them, and none is to get these.
+  [[nodiscard]] bool plans_segments() const { return earlier_ == nullptr && kept_ == nullptr; }
+  /// The planner, for operations that repeat without being planned.
+  [[nodiscard]] plan::Planner& its_planner() { return planner_; }
   /// Called with every planned segment; the planner still knows all tensors used or ended in it.
   virtual void planned(const plan::PlannedSegment& segment) = 0;
 

@@ -64,6 +64,15 @@ inline void topk(Session& session, Into values, Into positions, TensorHandle a, 
   line_call(session, Routine::kTopk, {values, positions}, site, std::move(a), axis, count);
 }
 
+/// The slices of `a` along `axis` where the vector `mask` holds, then the others; `count` of them.
+inline void filter(Session& session, Into kept, TensorHandle a, TensorHandle mask, Index axis, Index count,
+                   const Site& site) {
+  Call call{Routine::kFilter, {}, {}, site, axis, count};
+  call.operands.push_back(std::move(a));
+  call.operands.push_back(std::move(mask));
+  carry_out(session, call, {kept}, make_line_kernel);
+}
+
 /// Fourier transforms along `axis`; the extent of the result of `irfft` there is n.
 inline void fourier_call(Session& session, Routine routine, Into result, const Site& site, TensorHandle a, Index axis,
                          FourierScale scale, Index n = 0) {

@@ -154,7 +154,7 @@ def warned(result, kind):
 
 
 def command_in(text, beginning):
-    found = re.search(beginning + r" (.*?)( \(TDSL_LAUNCH.*\))?$", text)
+    found = re.search(beginning + r" (.*?)( \(TDSL_LAUNCH.*\))?( \[[a-z-]+\])?$", text)
     require(found, f"no command in: {text}")
     return found[1]
 
@@ -432,7 +432,7 @@ def killed_for_memory(c):
         hungry = Hungry(c, group)
         for launcher in LAUNCHERS:
             # The kernel may also kill the other rank of the host before it prints anything.
-            for attempt in range(3):
+            for attempt in range(6):
                 hungry.limit(4 << 30)
                 result = hungry.run_and_lower(f"{launcher} ./limited.sh", 120 << 20)
                 # 255 is Open MPI's own code, used if a peer notices the killed rank before it is terminated.
@@ -443,7 +443,7 @@ def killed_for_memory(c):
                 require(sum("no output file was written" in line for line in result.err) <= 2, f"{launcher}: {result}")
                 if told:
                     break
-            require(told, f"{launcher}: no message in three attempts that memory ran out: {result}")
+            require(told, f"{launcher}: no message in six attempts that memory ran out: {result}")
 
 
 def stopped_rank(c):

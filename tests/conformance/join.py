@@ -19,10 +19,10 @@ def tokens(text):
 SOFT = set("""asin acos atan atan2 sinh cosh asinh acosh atanh hypot cbrt log2 log10 exp2 erfc gamma lgamma digamma copysign trunc clip
 isfinite isclose allclose linspace zeros_like ones_like full_like stack repeat flatten take kron diff variance median quantile cumprod
 cummax cummin searchsorted interp histogram bincount randint permutation real imag conj arg polar fft ifft fft2 ifft2 fftn
-ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift popcount filter nonzero unique groups join i8 u8 i16 u16 u32 u64""".split())
+ifftn rfft irfft fftfreq rfftfreq fftshift ifftshift popcount filter nonzero unique groups join i8 u8 i16 u16 u32 u64 f16 bf16""".split())
 OPTIONS = {"ddof", "rtol", "atol", "side", "kind", "weights", "key", "like", "n", "d"}
 BOUNDARIES = {"periodic", "edge", "reflect", "symmetric"}
-TYPES = {"i8", "u8", "i16", "u16", "u32", "u64"}
+TYPES = {"i8", "u8", "i16", "u16", "u32", "u64", "f16", "bf16"}
 AFTER = {":": {"literal", "float", "real", "number"} | TYPES, "->": TYPES, ":sparse": TYPES, "side=": {"left", "right"}, "norm=": {"backward", "ortho", "forward"},
          "kind=": {"inner", "left", "lower", "upper", "positive", "general"}}
 

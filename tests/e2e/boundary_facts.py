@@ -1,10 +1,11 @@
 """Facts about stencils with boundaries: the rim alone is received, and kernels of the interior are those of a stencil without one."""
+import json
 import re
 
 import numpy as np
 
 import launch
-from session import Failed
+from session import Case, Failed
 
 FIVE_POINTS = """param steps: i64 = 10;
 input U0: f64[n, m];
@@ -15,6 +16,16 @@ for t in 0..steps {{
 output U;
 """
 OUTSIDE = ("0.0", "periodic", "edge", "reflect", "symmetric", "periodic, edge")
+
+HEAT = """param steps: i64 = 11;
+input U0: f64[n, m];
+input C: f64[n, m];
+var U = U0;
+for t in 0..steps {
+  U[i, j] += C[i, j] * (U[i - 1, j] + U[i + 1, j] + U[i, j - 1] + U[i, j + 1] - 4.0 * U[i, j]) for i in 1..n-1, j in 1..m-1;
+}
+output U;
+"""
 
 
 class BoundaryFacts:
@@ -83,3 +94,30 @@ class BoundaryFacts:
             if kinds[word] != kinds["periodic"] or received > 2 * n * 8:
                 raise Failed(f"pad(U, {word}): {kinds[word]}, {received} bytes; periodic: {kinds['periodic']}")
         return str(kinds["periodic"])
+
+    # A block of steps is one operation with one exchange of all their margins; its values are those of the steps, bit for bit.
+    def test_time_tiles_exchange_once_per_block(self):
+        n, steps, path = 90, 11, self.work / "time_tiles.tdsl"
+        path.write_text(HEAT)
+        executable, found, expected = self.session(str(path)).executable, {}, None
+        random = np.random.default_rng(5)
+        for name in ("U0", "C"):
+            np.save(self.work / f"{name}-tiles.npy", random.random((n, n)) / 5)
+        for ranks, height in ((1, 1), (1, 2), (1, 4), (1, 8), (2, 1), (2, 4), (3, 1), (3, 2), (3, 8)):
+            self.run(executable, ranks, ["--U0", "U0-tiles.npy", "--C", "C-tiles.npy", "--U", "U-tiles.npy", "--steps", steps, "--time-tile", height, "--threads", 1, "--quiet",
+                                         "--stats", "tiles.json"])
+            statistics = json.loads((self.work / "tiles.json").read_text())
+            Case.check_statistics(statistics)
+            row, = [s["measured"] for s in statistics["statements"] if s["line"] == 6]
+            found[ranks, height] = row["messages"], row["bytes_received"], row["flops"]
+            values = (self.work / "U-tiles.npy").read_bytes()
+            expected = expected or values
+            blocks = -(-steps // height)
+            # Margins of U, and those of C for all steps of a block but one.
+            most = 2 * found[ranks, 1][0] * blocks / steps, 2 * (ranks - 1) * n * 8 * (2 * height - 1) * blocks
+            if values != expected or found[ranks, height][0] > most[0] or found[ranks, height][1] > most[1] or found[ranks, height][2] != found[1, 1][2]:
+                raise Failed(f"{ranks} ranks, time tiles of {height} steps: {'same' if values == expected else 'other'} bits; messages, bytes and flops {found}, wanted {most}")
+        explained = launch.run([self.tdslc, "explain", path, "-n", 3, "--disable-pass", "serial_loops", "--set", f"n={n}", "--", "--time-tile", "4"], self.options.limit)
+        if "time tiles of 4 steps" not in explained.out + explained.err:
+            raise Failed(f"explain: {explained}")
+        return str(found)

@@ -19,6 +19,7 @@ from boundary_facts import BoundaryFacts
 from build_facts import BuildFacts
 from everyday_facts import EverydayFacts
 from explain_facts import ExplainFacts
+from found_facts import FoundFacts
 from fourier_facts import FourierFacts
 from masked_facts import MaskedFacts
 from memory_facts import MemoryFacts
@@ -37,7 +38,7 @@ IN_TURNS = ("test_forms_stay_sparse", "test_walks_receive_operands_once", "test_
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
 
-class Facts(PlanFacts, ExplainFacts, MemoryFacts, SparseFacts, OperationFacts, BuildFacts, BitsFacts, RelationFacts, BoundaryFacts, EverydayFacts, MaskedFacts, FourierFacts):
+class Facts(PlanFacts, ExplainFacts, MemoryFacts, SparseFacts, OperationFacts, BuildFacts, BitsFacts, RelationFacts, BoundaryFacts, EverydayFacts, MaskedFacts, FourierFacts, FoundFacts):
     """The tests of the files *_facts.py; each method `test_NAME` raises Failed or returns text to show."""
 
     def __init__(self, options, work):

@@ -58,3 +58,15 @@ class FourierFacts:
                     raise Failed(f"{name} on {ranks} ranks: {received} bytes, more than {bound:.0f}")
                 told.append(f"{name} {ranks}: {received}")
         return ", ".join(told)
+
+    # The gates of a circuit exchange nothing: a step receives the state twice, in the transpositions between them.
+    def test_circuits_exchange_their_state_twice(self):
+        told, steps, elements = [], 10, 2 ** 20
+        for ranks in (2, 4):
+            rows = [r for r in self.explain("quantum_circuit", "-n", ranks, "--threads", 1)["statements"] if r["kind"] != "collect"]
+            received = sum(r["predicted"]["bytes_received_max"] for r in rows)
+            bound = 2 * steps * ELEMENT * elements * (1 - 1 / ranks) / ranks + HEADERS * steps
+            if received > bound:
+                raise Failed(f"{ranks} ranks: {received} bytes, more than {bound:.0f}")
+            told.append(f"{ranks}: {received}")
+        return ", ".join(told)

@@ -89,6 +89,24 @@ class PlanFacts:
         from_others = [r["bytes_from_other_nodes"] for r in statistics["per_rank"]]
         return [sum(from_others[:4]), sum(from_others[4:])]
 
+    # Ranks of a node read each other's blocks in place: as many bytes as predicted, and the same bits as by messages.
+    def test_ranks_of_a_node_read_in_place(self):
+        executable, found = self.session("samples/matmul.tdsl").executable, {}
+        for name, seed in (("A", 1), ("B", 2)):
+            np.save(self.work / f"{name}.npy", np.random.default_rng(seed).random((512, 512)))
+        for ranks, windows in itertools.product((2, 3), ([], ["--shared-windows"])):
+            self.run(executable, ranks, ["--A", "A.npy", "--B", "B.npy", "--threads", "1", "--schedule", "greedy", "--C", "C.npy", "--quiet", "--stats", "windows.json", *windows])
+            statistics = json.loads((self.work / "windows.json").read_text())
+            read = [rank.get("bytes_in_place", 0) for rank in statistics["per_rank"]]
+            predicted = [rank["predicted"].get("bytes_in_place", 0) for rank in statistics["per_rank"]]
+            if read != predicted or (sum(read) > 0) != bool(windows):
+                raise Failed(f"{ranks} ranks read {read} bytes in place, predicted {predicted}: {statistics['warnings']}")
+            counts = [(rank["bytes_received"], rank["bytes_sent"], rank["blocks_at_exit"]) for rank in statistics["per_rank"]]
+            bits = np.load(self.work / "C.npy")
+            other, same = found.setdefault(ranks, (counts, bits))
+            if counts != other or not compare.same_bits(bits, same):
+                raise Failed(f"{ranks} ranks: {counts} with windows, {other} without, or other bits")
+
     # If ranks of a node are closer than others, `explain` still has the plan of the run, and counts are as predicted.
     def test_near_ranks_are_told_from_far_ones(self):
         session, machine = self.session("samples/transformer_block.tdsl"), self.work / "near.machine"

@@ -10,6 +10,7 @@ THREADS = (1, 2)
 WINDOWS = ("none", "least")
 DELAYS = (False, True)
 SCHEDULES = ("auto", "pattern", "lshs", "eindecomp", "greedy")
+TIME_TILES = (1, 2, 5, "auto")
 
 
 class Point(NamedTuple):
@@ -57,6 +58,11 @@ def schedule_of(point, program, number, wanted=None):
     if point.ranks == 1:
         return "auto"
     return wanted or SCHEDULES[(zlib.crc32(program.encode()) + number) % len(SCHEDULES)]
+
+
+def time_tile_of(program, number):
+    """Heights of time tiles alternate, too; they change loops of stencils alone."""
+    return TIME_TILES[(zlib.crc32(f"time tiles of {program}".encode()) + number) % len(TIME_TILES)]
 
 
 def in_half(program):

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 DTYPES = {"bool": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "c64": np.complex64,
-          "c128": np.complex128, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
+          "c128": np.complex128, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+          "f16": np.float16}
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "samples" / "data"
 

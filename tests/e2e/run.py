@@ -86,10 +86,11 @@ def test_variant(session, index, variant, is_sample, options, failures):
             failures.append(f"{variant.label}: given up after two hangs")
             return
         schedule = points.schedule_of(point, session.program.name, number + index, options.schedule)
+        time_tile = points.time_tile_of(session.program.name, number + index)
         try:
-            case.run(point, number + 1 if point.delays else 0, f"run{number}", ["--schedule", schedule], by_statements=number % 2 == 0)
+            case.run(point, number + 1 if point.delays else 0, f"run{number}", ["--schedule", schedule, "--time-tile", time_tile], by_statements=number % 2 == 0)
         except Failed as failure:
-            failures.append(f"{variant.label} {point} {schedule}: {failure}")
+            failures.append(f"{variant.label} {point} {schedule} time_tile={time_tile}: {failure}")
     busy = [p for p in chosen if p.ranks > 1]
     if index == 0 and busy and not failures and (options.mode == "long" or is_sample and one_bit_pattern(session.program.name, options.mode)):
         try:

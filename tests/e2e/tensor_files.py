@@ -135,7 +135,7 @@ class Test:
             file["truth"], file["deep/er/whole"], file["s"] = truth, whole, s
             file.create_dataset("packed", data=self.a, chunks=(33, 21), compression="gzip", shuffle=True)
             file.create_dataset("summed", data=self.a, chunks=(33, 21), compression="gzip", fletcher32=True)
-            file["half"], file["text"] = self.a.astype(np.float16), "hello"
+            file["long"], file["text"], file["half"] = self.a.astype(np.longdouble), "hello", self.a.astype(np.float16)
         with h5py.File(self.work / "chunks.hdf5", "w") as file:
             file.create_dataset("A", data=self.a, chunks=(33, 21))
             file.create_dataset("bytes", data=self.a.astype(np.int8), chunks=(1, 1))
@@ -145,7 +145,8 @@ class Test:
         outputs = [word for name in names for word in (f"--{name}", f"out.h5:/run/{name}" if name != "u" else "out.h5:u")]
         for k, command in enumerate((["run", STORED], ["run", STORED, "-n", "3"], ["eval", STORED])):
             # The second time the file exists, with the same datasets.
-            for a, given in (("in.h5:/packed", self.a), ("chunks.hdf5:A", self.a), ("chunks.hdf5:/bytes", self.a), ("chunks.hdf5:sparse", sparse), ("in.h5:/summed", self.a))[2 * k:2 * k + 2]:
+            for a, given in (("in.h5:/packed", self.a), ("chunks.hdf5:A", self.a), ("chunks.hdf5:/bytes", self.a), ("chunks.hdf5:sparse", sparse), ("in.h5:/summed", self.a),
+                             ("in.h5:half", self.a.astype(np.float16).astype(np.float32)))[2 * k:2 * k + 2]:
                 self.run(self.tdslc, *command, "--", "--A", a, *[w if k != 1 or w != "in.h5:/truth" else "chunks.hdf5:/M" for w in inputs], *outputs, HDF5_USE_FILE_LOCKING="TRUE")
                 with h5py.File(self.work / "out.h5") as file:
                     assert sorted(file) == ["run", "u"] and sorted(file["run"]) == sorted(names[:-1]), sorted(file)
@@ -165,8 +166,8 @@ class Test:
         data = ["--", "--A", "chunks.hdf5:/A", *inputs]
         for k, (error, *words) in enumerate((
                 ("stored.tdsl:7: cannot write `out.h5:/run/P`: the file is replaced whole, and its dataset `/run/B`, which this run does not write, would be lost", *data, "--P", "out.h5:/run/P"),
-                ("input A: `in.h5:/nowhere/A` cannot be read: there is no dataset `/nowhere/A` in the file; it has `/deep/er/whole`, `/half`, `/packed`", "--", "--A", "in.h5:/nowhere/A", *inputs),
-                ("input A: `in.h5:half` cannot be read: it holds floating-point numbers of 16 bits", "--", "--A", "in.h5:half", *inputs),
+                ("input A: `in.h5:/nowhere/A` cannot be read: there is no dataset `/nowhere/A` in the file; it has `/deep/er/whole`, `/half`, `/long`, `/packed`", "--", "--A", "in.h5:/nowhere/A", *inputs),
+                ("input A: `in.h5:long` cannot be read: it holds floating-point numbers of 128 bits", "--", "--A", "in.h5:long", *inputs),
                 ("input A: `in.h5:text` cannot be read: it holds strings", "--", "--A", "in.h5:text", *inputs),
                 ("input A is declared f32, but `in.h5:s` holds f64", "--", "--A", "in.h5:s", *inputs),
                 ("input A: `in.h5`: a dataset of the file is to be named, as in `in.h5:/NAME`", "--", "--A", "in.h5", *inputs),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The importer on NPBench's programs, which are not part of this repository: `npbench.py FOLDER [NAME...]` translates each with two
-examples of different sizes, compares both with NumPy, and prints a line per program. PASS if at least 45 are verified."""
+examples of different sizes, compares both with NumPy, and prints a line per program. PASS if at least 50 are verified."""
 import argparse
 import os
 import sys
@@ -17,7 +17,7 @@ from npbench_peer import arguments, described  # noqa: E402
 from tdsl.importer import command, source, translate, verification  # noqa: E402
 from tdsl.importer.errors import TranslationError  # noqa: E402
 
-LEAST = 45
+LEAST = 50
 SIZES = ((17, 29, 41, 53, 67, 79, 97, 109), (19, 34, 37, 58, 61, 84, 101, 115))
 # Programs whose sizes depend on each other, or whose loops are long.
 OWN = {"gramschmidt": ({"M": 41, "N": 29}, {"M": 37, "N": 31}), "lenet": ({"N": 2, "H": 24, "W": 28}, {"N": 3, "H": 28, "W": 36}),

@@ -5,12 +5,12 @@ from scipy import linalg
 TABLE = np.zeros(300)
 
 
-def unknown_name(x): return np.fft.fft(x)  # import-name
+def unknown_name(x): return np.fft.hfft(x)  # import-name
 
 
 def unknown_names(x):
     y = np.unwrap(x)  # import-name
-    z = np.unique(x)  # import-name
+    z = np.trim_zeros(x)  # import-name
     w = y + 1
     return x.tolist()  # import-name
 
@@ -119,16 +119,24 @@ def star(x, *rest): return x  # import-call
 def calls_star(x): return np.maximum(*(x, x))  # import-call
 
 
-def complex_constant(x): return x * 1j  # import-complex
+def complex_order(z): return z > 1  # import-complex
 
 
-def complex_type(n): return np.zeros(n, dtype=np.complex128)  # import-complex
+def complex_rounding(z): return np.round(z * 1j)  # import-complex
+
+
+def complex_remainder(z): return z % 2  # import-complex
+
+
+def complex_in_reals(x):
+    x[0] = 1j  # import-complex
+    return x
+
+
+def functions_of_bytes(image): return np.sqrt(image)  # import-type
 
 
 def half(n): return np.zeros(n, dtype=np.float16)  # import-type
-
-
-def places_of_matrix(A): return np.where(A > 0)  # import-shape
 
 
 def contains(a, x):
@@ -233,12 +241,6 @@ def backwards(x): return x[4:1:-1]  # import-step
 
 
 def float_range(x): return np.arange(0.0, 1.0, 0.1)  # import-type
-
-
-def selected(x): return x[x > 0]  # import-mask
-
-
-def row_mask(A, x): return A[A[:, 0] > 0]  # import-mask
 
 
 def index_store(A, p):

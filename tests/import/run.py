@@ -35,6 +35,8 @@ def arguments(number):
     square = random.rand(m, m)
     return {"A": random.randn(n, m), "B": random.randn(m, k), "S": square @ square.T + m * np.eye(m), "x": x, "y": y, "k": random.randint(-9, 9, k),
             "p": random.randint(0, 8, k), "c": random.rand(k) < 0.5, "n": 5 + number, "a": 1.75 - number, "b": 0.5, "f": random.rand(m).astype(np.float32),
+            "Z": random.randn(n, m) + 1j * random.randn(n, m), "z": random.randn(m) + 1j * random.randn(m), "T": random.randn(n, 4, 4) + 5 * np.eye(4),
+            "h": (random.randn(m) - 2j * random.randn(m)).astype(np.complex64), "image": random.randint(0, 256, (n, m)).astype(np.uint8),
             "input": x, "output": y, "where": 2.0, "u": x, "v": y}
 
 

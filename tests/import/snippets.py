@@ -1,5 +1,5 @@
 """One function per name and rule of the importer. Arguments come by name from `ARGUMENTS` of run.py: A, B matrices, S square and positive definite,
-x, y vectors, k, p integers, c conditions, n a number, a, b floats, f single precision."""
+x, y vectors, k, p integers, c conditions, n a number, a, b floats, f single precision, Z, z complex, h in single precision, T a batch of matrices, image bytes."""
 import math
 from math import sqrt
 
@@ -476,3 +476,118 @@ def reversed_argument(x, a):
     if a > 1:
         x = x[::-1]
     return x + 0
+
+
+def complex_elements(Z, z, x):
+    w = z ** 2 / (1 + abs(z)) - z ** -1
+    return Z * 2j + x, z.real - z.imag, np.abs(z), np.angle(z), np.conj(Z) * Z.conj(), w, -Z, z == z.conj(), np.real(x) + np.imag(z), np.isfinite(z)
+
+
+def complex_functions(z, x): return np.exp(1j * x) + np.sqrt(z), np.log(z), np.sin(z) + np.cosh(z / 3), np.where(x > 0, z, 0), np.where(abs(z) > 1, z / abs(z), 1j)
+
+
+def complex_products(Z, z, A): return Z @ z, Z.T @ Z, Z.conj().T @ Z, np.vdot(z, 2j * z), np.dot(z, z), np.outer(z, z.conj()), np.einsum("ij,j->i", Z, z), A @ z
+
+
+def complex_reductions(Z, z, c):
+    w = z / abs(z)
+    return Z.sum(), Z.mean(axis=1), z.var(), np.std(Z, axis=0), w.prod(), np.cumsum(z), np.linalg.norm(z), np.linalg.norm(Z), z[z.real > 0].sum(), np.count_nonzero(z)
+
+
+def complex_arrays(z, n):
+    C = np.zeros(n, dtype=complex)
+    C[:] = 1j
+    C[0] = 2
+    C += 1.5 - 1j
+    D = np.zeros_like(z)
+    D[1:] = z[:-1]
+    D[D.real > 0] = 0
+    return C, D, np.array([1, 2j]), np.full(n, 1j), z.astype(np.complex64), np.complex128(n), complex(1, n)
+
+
+def complex_loops(z, n):
+    s, t = 0, 0.0
+    for v in z:
+        s += v * v
+    for i in range(n):
+        t = t + z[i] * 1j
+        if abs(t) > 2:
+            t = t / 2
+    return s, t
+
+
+def single_precision(h, f): return h * 2j, h + f, abs(h), f * 1j, h.sum(), 2.0 * h, h / 3
+
+
+def fourier(x, z, n):
+    X = np.fft.rfft(x)
+    return np.fft.fft(x), np.fft.ifft(z, norm="ortho"), np.fft.irfft(X, len(x)), np.fft.fft(z, 8), np.fft.fftshift(np.fft.fftfreq(n, 0.1)), np.fft.rfftfreq(len(x)), abs(X) ** 2
+
+
+def fourier_of_images(A, Z):
+    k = np.fft.fftfreq(A.shape[1])
+    B = np.fft.ifft2(np.fft.fft2(A) * np.exp(-(k ** 2))).real
+    return B, np.fft.fftn(Z), np.fft.fft(Z, axis=0), np.fft.irfft2(np.fft.rfft2(A), s=A.shape), np.fft.ifftshift(Z, axes=1), np.fft.fft2(Z, axes=(1, 0))
+
+
+def spectral_steps(x, a, n):
+    k = 2 * np.pi * np.fft.fftfreq(len(x))
+    u = x.astype(complex)
+    for t in range(n):
+        u = np.fft.ifft(np.exp(-0.5j * k ** 2 * a) * np.fft.fft(u * np.exp(-0.1j * abs(u) ** 2)))
+    return u, np.abs(u) ** 2
+
+
+def complex_matrices(Z):
+    S = Z @ Z.conj().T + len(Z) * np.eye(len(Z))
+    return np.linalg.inv(S), np.linalg.solve(S, Z), np.linalg.det(S / 40), np.linalg.eigvalsh(S), np.linalg.svd(Z, compute_uv=False), np.linalg.cholesky(S), np.trace(S)
+
+
+def batches(T):
+    S = T + T.transpose(0, 2, 1)
+    return np.linalg.inv(T), np.linalg.det(T), np.linalg.solve(T, T[:, :, 0]), np.linalg.solve(T, S), np.linalg.eigvalsh(S), np.linalg.svd(T, compute_uv=False), T @ S
+
+
+def repeated_rows(A): return np.repeat(A, 2, axis=0), np.repeat(A[:2, :3], 3), np.repeat(A, 2, axis=1)
+
+
+def short_integers(image): return image // 3, image % 7, image - image.min(), image + 10, image * 2 - 1, image ** 2, image >> 4 & 3, image ^ 0x55, ~image, image << 1 | 1
+
+
+def beside_short_integers(image):
+    return image + 300, image.astype(np.int64) - 128, image / 255, image.max() - image.min(), image.sum(), image.mean(axis=0), image > 300, image[0, 0] + 200
+
+
+def products_of_short_integers(image):
+    k = image.astype(np.int32)
+    return image @ image.T, np.einsum("ij,kj->ik", image, image), np.tensordot(k, k.T, 1), np.trace(k) + 10**10, np.einsum("ij->ji", k)
+
+
+def bytes_from_numbers(image, A):
+    levels = np.clip(128 + 20 * A, 0, 255).astype(np.uint8)
+    mask = np.where(image > 128, 255, 0).astype(np.uint8)
+    table = np.zeros(256, dtype=np.uint8)
+    table[10:] = np.arange(246)[::-1]
+    image[image > 200] = 200
+    return levels, mask, table[levels], np.bincount(levels.ravel(), minlength=256), np.maximum(levels, mask), image.max() + 100
+
+
+def found_extents(x, y, A, k):
+    kept = x[x > 0]
+    i, j = np.nonzero(A > 1)
+    keys, counts = np.unique(k, return_counts=True)
+    return kept * 2 - 1, np.sort(y[x > 0]), A[A > 1], i, j, np.where(y > 1)[0], keys, counts, len(kept), np.concatenate([kept, x]), np.extract(x > 1, y), np.unique(A > 0)
+
+
+def found_rows(A, x, k):
+    rows, (keys, group) = A[A[:, 0] > 0], np.unique(k % 3, return_inverse=True)
+    return rows, rows @ x, rows.T @ rows, keys[group], np.flatnonzero(A > 1), x[x > 0] @ x[x > 0]
+
+
+def found_in_loops(x, n):
+    s = 0.0
+    for t in range(n):
+        kept = x[x > 0.1 * t]
+        largest = np.sort(kept)[::-1]
+        s += largest.sum() + len(largest)
+    return s

@@ -218,7 +218,7 @@ class Checks:
         self.command("lintian", "--allow-root", "--fail-on", "error,warning", *packages, limit=1800)
 
     def test_tarball(self):
-        """Unpacked anywhere; the precompiled header is not in it."""
+        """Unpacked anywhere; the precompiled header is not in it, and made by the first build."""
         archive = next((self.build / "packages").glob("*linux*.tar.xz"))
         folder = self.work / "unpacked"
         folder.mkdir()
@@ -229,6 +229,8 @@ class Checks:
         product = self.own_files("tarball") / "product.tdsl"
         if self.command(top / "bin/tdslc", "run", product).stdout != "true\n":
             raise Failed("the unpacked compiler fails")
+        if not list(top.rglob("*.gch")):
+            raise Failed("the first build precompiles no header")
 
     def test_recipes(self):
         """Spack and Apptainer are in no registry of the tests: their files are parsed."""

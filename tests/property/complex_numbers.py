@@ -1,5 +1,5 @@
 """Complex numbers: made of real tensors, combined in some steps, and seen through their parts, absolute values and gradients."""
-from model import Expr, Stmt
+from model import Stmt
 
 # Steps on complex tensors x and y of one shape whose absolute values are at most r and s: template, bound.
 STEPS = [("{x} + {y}", lambda r, s: r + s), ("{x} - 2i * {y}", lambda r, s: r + 2 * s), ("{x} * {y}", lambda r, s: r * s),
@@ -36,35 +36,16 @@ class ComplexNumbers:
             lines.append(Stmt(f"let ${name} = {text.format(x='$' + x, y='$' + y)};"))
             names.append(name)
             sizes.append(size)
-        if not self.exact and self.chance(0.3):
+        if not self.exact and self.part("fourier") and self.chance(0.3):
             lines += self.transforms(names, sizes, shape)
-        return lines + self.rng.choice([self.complex_part, self.complex_sum, self.complex_product, self.complex_scatter])(names[-1], names[0], shape, scalar,
+        return lines + self.rng.choice([self.complex_part, self.complex_sum, self.complex_product, self.complex_scatter, self.complex_places])(names[-1], names[0], shape, scalar,
                                                                                                                          sizes[-1], sizes[0])
-
-    def transforms(self, names, sizes, shape):
-        """Fourier transforms of the last tensor, with its shape."""
-        if any(d.size == 0 for d in shape):
-            return []
-        axis = self.rng.randrange(-len(shape), len(shape))
-        n, z, name = shape[axis], "$" + names[-1], self.new_name("z")
-        count = max(d.size for d in shape) ** len(shape)
-        text, reach = self.rng.choice([(f"fft({z}, axis={axis})", n.size), (f"ifft({z}, axis={axis})", 1), (f"fftn({z}, norm=ortho)", count), (f"ifftn(fftn({z}))", count),
-                                       (f"fft(real({z}), norm=forward)", 1), (f"fftshift(fft({z}, n={n.text}, axis={axis}), axis={axis})", n.size),
-                                       (f"fft(irfft(rfft(imag({z}), axis={axis}), n={n.text}, axis={axis}), axis={axis})", 2 * n.size)])
-        names.append(name)
-        sizes.append(sizes[-1] * reach)
-        return [Stmt(f"let ${name} = {text};")]
-
-    def complex_result(self, text, scalar, shape, reach):
-        name = self.new_name("t")
-        self.declare(name, Expr("", [], scalar, shape, -reach, reach))
-        return Stmt(f"let ${name} = {text};")
 
     def complex_part(self, z, w, shape, scalar, size, other):
         text, power = self.rng.choice(PARTS[:3] if len(shape) != 1 else PARTS)
         if not self.exact and self.chance(0.3):
-            return [self.complex_result(f"abs(${z})", scalar, shape, size)]
-        return [self.complex_result(text.format(z="$" + z), scalar, shape, max(size, 2) ** power)]
+            return [self.within(f"abs(${z})", scalar, shape, size)]
+        return [self.within(text.format(z="$" + z), scalar, shape, max(size, 2) ** power)]
 
     def complex_sum(self, z, w, shape, scalar, size, other):
         count = 1
@@ -72,8 +53,8 @@ class ComplexNumbers:
             count *= max(d.size, 1)
         axis = self.rng.randrange(len(shape))
         rest = shape[:axis] + shape[axis + 1:]
-        return [self.complex_result(f"real(sum(${z}))", scalar, (), count * size),
-                self.complex_result(f"imag(sum(${z}, axis={axis}))", scalar, rest, count * size)]
+        return [self.within(f"real(sum(${z}))", scalar, (), count * size),
+                self.within(f"imag(sum(${z}, axis={axis}))", scalar, rest, count * size)]
 
     def complex_product(self, z, w, shape, scalar, size, other):
         count = 1
@@ -82,10 +63,10 @@ class ComplexNumbers:
         reach = count * size * other
         if len(shape) == 1:
             text = self.rng.choice([f"${z}' @ ${w}", f"${z} @ ${w}", f"sum(outer(${z}, ${w}))"])
-            return [self.complex_result(f"{self.rng.choice(['real', 'imag'])}({text})", scalar, (), count * reach)]
+            return [self.within(f"{self.rng.choice(['real', 'imag'])}({text})", scalar, (), count * reach)]
         text, result = self.rng.choice([(f"${z} @ ${w}'", (shape[0], shape[0])), (f"${z}' @ ${w}", (shape[1], shape[1])),
                                         (f"transpose(${z}) @ ${w}", (shape[1], shape[1])), (f"${z} @ ${w}[0, :]", (shape[0],))][:4 if shape[0].size > 0 else 3])
-        return [self.complex_result(f"{self.rng.choice(['real', 'imag'])}({text})", scalar, result, reach)]
+        return [self.within(f"{self.rng.choice(['real', 'imag'])}({text})", scalar, result, reach)]
 
     def complex_scatter(self, z, w, shape, scalar, size, other):
         """Elements added up by place, in index notation or in a loop."""
@@ -97,7 +78,20 @@ class ComplexNumbers:
             lines = [Stmt(f"let ${name}[mod($i, 3)]: c128[3] += ${z}[$i];")]
         else:
             lines = [Stmt(f"var ${name}: c128[3] = zeros(3);"), Stmt(f"for $i in 0..{n.text}", (), [[Stmt(f"${name}[mod($i, 3)] = ${name}[mod($i, 3)] + ${z}[$i];")]])]
-        return lines + [self.complex_result(f"real(${name}) - imag(${name})", scalar, self.three(), 2 * reach)]
+        return lines + [self.within(f"real(${name}) - imag(${name})", scalar, self.three(), 2 * reach)]
+
+    def complex_places(self, z, w, shape, scalar, size, other):
+        """Elements read and written at places of a table, in index notation and in a loop."""
+        if len(shape) != 1:
+            return self.complex_part(z, w, shape, scalar, size, other)
+        n, kind = shape[0].text, {"f64": "c128", "f32": "c64"}[scalar]
+        p, g, s = (self.new_name("p") for _ in range(3))
+        lines = [Stmt(f"let ${p} = permutation({n}, key={self.rng.randrange(9)});"), Stmt(f"let ${g}[i] = ${z}[${p}[i]] * {self.rng.choice(['2i', '1.5'])};")]
+        if self.chance(0.5):
+            lines.append(Stmt(f"let ${s}[${p}[i]]: {kind}[{n}] = ${w}[i];"))
+        else:
+            lines += [Stmt(f"var ${s} = ${w};"), Stmt(f"${s}[${p}[i]] = ${g}[i];")]
+        return lines + [self.within(f"real(${g}) - imag(${s})", scalar, shape, 2 * size + 2 * max(size, other))]
 
     def three(self):
         from model import Dim
@@ -111,6 +105,6 @@ class ComplexNumbers:
         v = self.rng.choice(inputs)
         z, loss, slope, part = self.new_name("z"), self.new_name("l"), self.new_name("g"), self.new_name("g")
         self.only_outputs += [slope, part]
-        body = self.rng.choice(["abs({z}) ** 2", "real({z} * {z})", "imag(exp(0.1i * {z}))", "abs(conj({z}) * {z} + 1i)", *(["abs(fftn({z}) * {z}) * 0.1"] if all(d.size for d in v.shape) else [])]).format(z="$" + z)
+        body = self.rng.choice(["abs({z}) ** 2", "real({z} * {z})", "imag(exp(0.1i * {z}))", "abs(conj({z}) * {z} + 1i)", *(["abs(fftn({z}) * {z}) * 0.1"] if self.part("fourier") and all(d.size for d in v.shape) else [])]).format(z="$" + z)
         return [Stmt(f"let ${z} = c128(${v.name}, 2.0 * ${v.name});"), Stmt(f"let ${loss} = sum({body});"),
                 Stmt(f"let ${slope} = grad(${loss}, ${v.name});"), Stmt(f"let ${part} = imag(grad(${loss}, ${z}));")]

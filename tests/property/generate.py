@@ -7,10 +7,13 @@ import sys
 import intervals
 from expressions import Context, Label, Value
 from model import Dim, Expr, Input, Program, Stmt
+from batches import Batches
 from boundaries import Boundaries
 from callables import Callables
 from complex_numbers import ComplexNumbers
 from everyday import Everyday
+from found import Found
+from fourier import Fourier
 from integers import Integers
 from keys import Keys
 from leaving import Leaving
@@ -34,10 +37,12 @@ class Function:
 
 
 # Parts of the language that `parts` may restrict programs to.
-PARTS = ("names", "functions", "leaving", "keys", "series", "boundaries", "complex", "integers")
+PARTS = ("names", "functions", "leaving", "keys", "series", "boundaries", "complex", "integers", "fourier", "extents", "batches")
+# Parts whose results are never exact: programs of these alone are not.
+INEXACT_PARTS = {"fourier", "batches"}
 
 
-class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries, Pipelines, ComplexNumbers, Integers):
+class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries, Pipelines, ComplexNumbers, Integers, Fourier, Found, Batches):
     def __init__(self, seed, exact, sparse=False, parts=None):
         self.rng, self.exact = random.Random(seed), exact
         self.parts = parts
@@ -66,7 +71,8 @@ class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries,
                   (self.factorisation, 0 if self.exact else 1.5), (self.gradient, 1.5),
                   (self.grown, self.weight("names", 0.8)), (self.callable, self.weight("functions", 2.5)),
                   (self.complex_steps, self.weight("complex", 1.2)), (self.complex_slope, self.weight("complex", 0.4)),
-                  (self.integer_steps, self.weight("integers", 1))]
+                  (self.integer_steps, self.weight("integers", 1)), (self.fourier_steps, self.weight("fourier", 0.6)),
+                  (self.found_steps, self.weight("extents", 1)), (self.batch_steps, self.weight("batches", 0.8))]
         wanted = 1 if self.sparse_alone else self.rng.choice([3, 4, 5, 6, 7, 9])
         made = attempts = 0
         while made < wanted and attempts < 60:
@@ -400,7 +406,8 @@ class Generator(Stored, Everyday, Callables, Leaving, Keys, Records, Boundaries,
 def generate(seed, exact=None, sparse=False, parts=None):
     """The program for a seed. `exact`: None lets the seed decide. `sparse`: mostly sparse tensors. `parts`: of the optional parts only these, and often; None: all."""
     choose = random.Random(f"{seed} mode")
-    return Generator(seed, choose.random() < 0.6 if exact is None else exact, sparse, parts).generate()
+    share = 0.6 if parts is None else 0 if INEXACT_PARTS.issuperset(parts) else 0.3
+    return Generator(seed, choose.random() < share if exact is None else exact, sparse, parts).generate()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Short and unsigned integers and bit operators: made of i64 tensors, combined in some steps in one type, and seen as i64."""
-from model import Dim, Expr, Stmt
+from model import Dim, Stmt
 
 TYPES = ["u8", "i8", "u16", "i16", "u32", "u64", "u8", "i32", "i64"]
 # Steps on tensors x and y of one type and shape.
@@ -23,15 +23,10 @@ class Integers:
         finish = self.rng.choice([self.integer_part, self.integer_sum, self.integer_scatter, self.integer_product])
         return lines + finish(names[-1], self.rng.choice(names), kind, shape)
 
-    def integer_result(self, text, shape, low, high):
-        name = self.new_name("t")
-        self.declare(name, Expr("", [], "i64", shape, low, high))
-        return Stmt(f"let ${name} = {text};")
-
     def integer_part(self, x, y, kind, shape):
         text, low, high = self.rng.choice([(f"i64(${x} & 0x7F)", 0, 127), (f"popcount(${x})", 0, 64), (f"i64(${x} < ${y})", 0, 1),
                                            (f"i64(${x} == ${y}) + i64((${x} > 3) & (${y} > 3))", 0, 2)])
-        return [self.integer_result(text, shape, low, high)]
+        return [self.within(text, "i64", shape, high, low)]
 
     def integer_sum(self, x, y, kind, shape):
         count = 1
@@ -39,9 +34,9 @@ class Integers:
             count *= max(d.size, 1)
         axis = self.rng.randrange(len(shape))
         extremum = self.rng.choice(["max", "min"])
-        lines = [self.integer_result(f"i64(sum(${x} & 0x3F, axis={axis}))", shape[:axis] + shape[axis + 1:], 0, 63 * count)]
+        lines = [self.within(f"i64(sum(${x} & 0x3F, axis={axis}))", "i64", shape[:axis] + shape[axis + 1:], 63 * count, 0)]
         if all(d.size > 0 for d in shape):
-            lines.append(self.integer_result(f"i64({extremum}(${y}) & 0x7F)", (), 0, 127))
+            lines.append(self.within(f"i64({extremum}(${y}) & 0x7F)", "i64", (), 127, 0))
         return lines
 
     def integer_scatter(self, x, y, kind, shape):
@@ -54,9 +49,9 @@ class Integers:
         else:
             lines = [Stmt(f"var ${name}: {kind}[3] = full(5, 3);"),
                      Stmt(f"for $i in 0..{shape[0].text}", (), [[Stmt(f"${name}[mod($i, 3)] {self.rng.choice(COMBINE[:4])} ${x}[$i];")]])]
-        return lines + [self.integer_result(f"i64(${name} & 0x7F)", (Dim("3", 3),), 0, 127)]
+        return lines + [self.within(f"i64(${name} & 0x7F)", "i64", (Dim("3", 3),), 127, 0)]
 
     def integer_product(self, x, y, kind, shape):
         n = max(shape[-1].size, 1)
         text = f"(${x} & 7) @ (${y} & 7)" if len(shape) == 1 else f"(${x} & 7) @ transpose(${y} & 7)"
-        return [self.integer_result(f"i64({text})", () if len(shape) == 1 else (shape[0], shape[0]), 0, 49 * n)]
+        return [self.within(f"i64({text})", "i64", () if len(shape) == 1 else (shape[0], shape[0]), 49 * n, 0)]

@@ -291,7 +291,9 @@ class Operations(Expressions):
             head.append(f"{label.name} in 0..{label.dim.text}" if not bare else label.name + text)
         where = " where {1}" if guard is not None else ""
         interval = rule((body.low, body.high)) if op != "sum" else intervals.of_sum((body.low, body.high), total)
-        return ranged(f"{op}[{', '.join(head)}{where}]({{0}})", children, scalar, (), interval)
+        result = ranged(f"{op}[{', '.join(head)}{where}]({{0}})", children, scalar, (), interval)
+        result.bare = frozenset((name, extent) for name, extent in result.bare if name not in {label.name for label in labels})  # they end here
+        return result
 
     def interval_guard(self, outer, inner):
         """A value of a point between two that are the same for all points of a reduction."""

@@ -67,8 +67,11 @@ class Statements(Routines):
         self.declare(name, e, word == "var")
         return Stmt(f"{word} ${name}{annotation} = {{0}};", [e])
 
-    def strong_or_typed(self, e):
-        return e
+    def within(self, text, scalar, shape, high, low=None):
+        """A declaration of a known shape with values in [low, high], or [-high, high], that later statements may read."""
+        name = self.new_name("t")
+        self.declare(name, Expr("", [], scalar, shape, -high if low is None else low, high))
+        return Stmt(f"let ${name} = {text};")
 
     # --- declarations
     def let_tensor(self, context):

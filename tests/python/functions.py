@@ -1,4 +1,4 @@
-"""NumPy functions for the tests of `tdsl.jit`."""
+"""NumPy functions for the tests of `tdsl.jit`, and arguments of repeated calls."""
 import numpy as np
 
 FACTOR = 0.25
@@ -22,6 +22,12 @@ def scaled(x, a=2.0):
 def turned(x):
     x = np.unwrap(x)
     return np.angle(x)
+
+
+def varied(arguments):
+    """The arguments of four calls of one layout, the last ones with smaller elements: programs record the first calls and repeat the others."""
+    for factor in (1.0, 1.0, 0.9375, 0.875):
+        yield {name: value * value.dtype.type(factor) if isinstance(value, np.ndarray) and value.dtype.kind in "fc" else value for name, value in arguments.items()}
 
 
 def outer():

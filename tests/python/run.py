@@ -84,9 +84,20 @@ def test_arrays():
     scaled = tdsl.jit(functions.scaled)
     for x, a in ((RANDOM.random(7), 3.0), (np.arange(5.0)[::-2], np.float64(2)), (np.array(4.0), 2.0), (RANDOM.random((2, 3)), np.array(1.5))):
         assert np.allclose(scaled(x, a), a * x, rtol=1e-15)
-    assert scaled(np.arange(4.0))[3] == 6.0
+    assert scaled(np.arange(4.0))[3] == 6.0 and "param a: f64 = 2.0;" in scaled.source
     single = scaled(np.ones(3, np.float32))
     assert single.dtype == np.float32, single.dtype
+
+
+def test_halves():
+    """Floats of two bytes: bf16 as raw bytes, as ml_dtypes stores it."""
+    with tdsl.compile(source="input h: f16[n];\ninput b: bf16[m];\noutput stored = h;\noutput total = sum(h);\noutput wide = f32(b);\noutput narrow = bf16(h);\n") as program:
+        h, b = np.float16([0.1, -2.5, 65504.0]), np.array([0x3F80, 0xC049], np.uint16).view("V2")
+        result = program(h=h, b=b)
+        assert result.stored.dtype == np.float16 and np.array_equal(result.stored, h) and np.isclose(result.total, h.astype(np.float64).sum(), rtol=1e-6)
+        assert np.array_equal(result.wide, np.float32([1.0, -3.140625])) and result.narrow.view(np.uint16).tolist() == [0x3DCD, 0xC020, 0x4780]
+        raises(tdsl.ArgumentError, "declared bf16, but the array holds float32", lambda: program(h=h, b=np.float32([1.0, 2.0])))
+        raises(tdsl.ArgumentError, "declared f16, but the array holds float32", lambda: program(h=np.float32([1.0]), b=b))
 
 
 def test_repeated_calls():
@@ -101,6 +112,14 @@ def test_repeated_calls():
         assert np.allclose(c, left @ b, rtol=1e-13) and np.isclose(root, np.sqrt(left).sum(), rtol=1e-13)
     results[0][0][:] = 0.0
     assert np.allclose(results[3][0], lefts[3] @ b, rtol=1e-13)
+    scaled, smooth = tdsl.jit(threads=1)(functions.scaled), tdsl.jit(threads=1)(functions.smooth)
+    for call in range(9):
+        x, factor, a = RANDOM.random(5), (3.0, 0.5, 3.0)[call % 3], RANDOM.random((6, 7))
+        assert np.allclose(scaled(x, factor), factor * x, rtol=1e-15) and np.allclose(scaled(x, np.array(x[0])), x[0] * x, rtol=1e-15)
+        total = functions.smooth(wanted := a.copy(), call % 2)
+        assert np.isclose(smooth(a, call % 2), total, rtol=1e-13) and np.allclose(a, wanted, rtol=1e-13)
+    raises(tdsl.RunError, "a is positive", lambda: scaled(x, -1.0))
+    assert np.allclose(scaled(x, 3.0), 3.0 * x, rtol=1e-15)
     halved = tdsl.compile(source="input x: f64[n];\nvar y = x;\nwhile max(y) > 1.0 { y = 0.5 * y; }\noutput y;\n", threads=1)
     for largest in (8.0, 8.0, 100.0, 0.5, 8.0, 100.0):
         x = np.array([0.25, largest, -3.0])
@@ -287,7 +306,8 @@ def snippet_cases():
         def test(name=name, node=node):
             compiled = tdsl.jit(getattr(snippets, name))
             for arguments in importer_tests.examples(node):
-                compiled.verify(**arguments)
+                for values in functions.varied(arguments):
+                    compiled.verify(**values)
         yield f"snippets/{name}", test
 
 

@@ -63,21 +63,23 @@ struct Shapes {
   Routine routine;
   std::vector<std::vector<Index>> operands;
   std::size_t results = 1;
+  Index count = 3;
 };
 
 const std::vector<Shapes>& all_routines() {
   static const std::vector<Shapes> all = {
-      {Routine::kCumsum, {{100}}},      {Routine::kSort, {{100}}},       {Routine::kArgsort, {{100}}},
-      {Routine::kTopk, {{100}}, 2},     {Routine::kFft, {{4096}}},       {Routine::kIfft, {{4096}}},
-      {Routine::kRfft, {{100}}},        {Routine::kIrfft, {{100}}},      {Routine::kSolve, {{20, 20}, {20}}},
-      {Routine::kCholesky, {{20, 20}}}, {Routine::kLu, {{20, 12}}, 3},   {Routine::kQr, {{20, 4}}, 2},
-      {Routine::kSvd, {{20, 12}}, 3},   {Routine::kEigh, {{20, 20}}, 2}, {Routine::kEig, {{20, 20}}, 2},
-      {Routine::kInv, {{20, 20}}},      {Routine::kDet, {{20, 20}}},     {Routine::kLstsq, {{20, 12}, {20}}}};
+      {Routine::kCumsum, {{100}}},         {Routine::kSort, {{100}}},          {Routine::kArgsort, {{100}}},
+      {Routine::kTopk, {{100}}, 2},        {Routine::kFilter, {{100}, {100}}}, {Routine::kFft, {{4096}}},
+      {Routine::kIfft, {{4096}}},          {Routine::kRfft, {{8192}}},         {Routine::kIrfft, {{4097}}, 1, 8192},
+      {Routine::kSolve, {{20, 20}, {20}}}, {Routine::kCholesky, {{20, 20}}},   {Routine::kLu, {{20, 12}}, 3},
+      {Routine::kQr, {{20, 4}}, 2},        {Routine::kSvd, {{20, 12}}, 3},     {Routine::kEigh, {{20, 20}}, 2},
+      {Routine::kEig, {{20, 20}}, 2},      {Routine::kInv, {{20, 20}}},        {Routine::kDet, {{20, 20}}},
+      {Routine::kLstsq, {{20, 12}, {20}}}};
   return all;
 }
 
 Call call_of(RecordingCaller& caller, const Shapes& shapes, int first) {
-  Call call{shapes.routine, {}, {}, Site(first, 7), 0, 3};
+  Call call{shapes.routine, {}, {}, Site(first, 7), 0, shapes.count};
   for (const std::vector<Index>& shape : shapes.operands) call.operands.push_back(caller.source(shape));
   call.results.resize(shapes.results);
   return call;

@@ -16,10 +16,10 @@ TURNS = 20000
 SLICED = (1400, 1000)
 
 
-def measured(program, launcher, scratch):
+def measured(program, launcher, scratch, *options):
     """Seconds of one run, including planning, and its number of tasks. Kernels perform one or two operations, so the rest is overhead."""
     stats, answer = str(scratch / "stats.json"), str(scratch / "c.npy")
-    run([*launcher, program, "--threads", "1", "--tile", "1", "--quiet", "--set", f"steps={STEPS}", "--stats", stats, "--c", answer])
+    run([*launcher, program, "--threads", "1", "--tile", "1", "--quiet", "--set", f"steps={STEPS}", "--stats", stats, "--c", answer, *options])
     if float(np.load(answer)) != 2.0:
         raise SystemExit(f"{program} computed {np.load(answer)} instead of 2")
     told = json.loads(pathlib.Path(stats).read_text())
@@ -53,15 +53,16 @@ def latency(options, scratch):
     two = [options.mpiexec, "-n", "2"]
     sharing = scratch / "sharing.machine"  # with real constants the plan would put so little work on one rank
     sharing.write_text("latency = 1e-12\nexchange_overhead = 1e-12\ntask_overhead = 1e-12\nflop_rate = 1\n")
-    samples = {"a task, one rank": [], "an iteration of 'for', two ranks": [], "an iteration of 'while', two ranks": [], "one way": [],
+    samples = {"a task, one rank": [], "a task, one rank, --no-replay": [], "an iteration of 'for', two ranks": [], "an iteration of 'while', two ranks": [], "one way": [],
                "an iteration of slices, one thread": [], "an iteration of slices, two threads": []}
     for _ in range(options.pairs):
         samples["an iteration of slices, one thread"].append(sliced(slices, 1, scratch))
         samples["an iteration of slices, two threads"].append(sliced(slices, 2, scratch))
     os.environ["TDSL_MACHINE"] = str(sharing)
     for _ in range(options.pairs):
-        wall, tasks = measured(programs["iterations"], [], scratch)
-        samples["a task, one rank"].append(wall / tasks)
+        for name, more in (("a task, one rank", ()), ("a task, one rank, --no-replay", ("--no-replay",))):
+            wall, tasks = measured(programs["iterations"], [], scratch, *more)
+            samples[name].append(wall / tasks)
         for name, word in (("iterations", "for"), ("until", "while")):
             samples[f"an iteration of '{word}', two ranks"].append(measured(programs[name], two, scratch)[0] / STEPS)
         out, _, _ = run([*two, ping_pong, str(TURNS)])

@@ -123,6 +123,15 @@ void require_success(const Toolchain& t, const ProcessResult& result) {
       fmt::format("the C++ compiler failed ({}, exit code {}):\n{}", t.compiler, result.exit_code, result.output));
 }
 
+/// The folder of the precompiled headers, which the first build of a new installation makes; empty: there are none.
+std::string precompiled_headers(const Toolchain& t) {
+  if (!is_unconfigured(t)) return find_precompiled(t);
+  try {
+    static_cast<void>(precompile(t, ""));
+  } catch (const CompilerFailure&) { return ""; }
+  return find_precompiled(t);
+}
+
 void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work,
                       const std::vector<fs::path>& sources, const fs::path& executable) {
   const auto compile = [&](const std::string& precompiled) {
@@ -130,7 +139,7 @@ void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& w
     for (const fs::path& source : sources) commands.push_back(compile_command(t, r, source, precompiled));
     return run_compiler(std::move(commands), work, "compile", r.record);
   };
-  const std::string precompiled = r.shared_object || r.library ? "" : find_precompiled(t);
+  const std::string precompiled = r.shared_object || r.library ? "" : precompiled_headers(t);
   ProcessResult result = compile(precompiled);
   // g++ 12 occasionally writes precompiled headers on which it then crashes.
   if (!precompiled.empty() && result.exit_code != 0 &&

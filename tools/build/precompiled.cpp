@@ -98,6 +98,11 @@ std::string find_precompiled(const Toolchain& t) {
   return "";
 }
 
+bool is_unconfigured(const Toolchain& t) {
+  return !t.precompiled.empty() &&
+         std::ranges::none_of(folders_of(t), [](const std::string& f) { return ::access(f.c_str(), F_OK) == 0; });
+}
+
 Precompiled precompile(const Toolchain& t, const std::string& into) {
   if (t.precompiled.empty()) return {};
   const std::string key = precompiled_key(t);

@@ -16,6 +16,9 @@ namespace tdsl::codegen {
 /// programs are compiled without.
 [[nodiscard]] std::string find_precompiled(const Toolchain& toolchain);
 
+/// True if none of the folders exists: a new installation by hand, such as an unpacked tarball.
+[[nodiscard]] bool is_unconfigured(const Toolchain& toolchain);
+
 struct Precompiled {
   std::string folder;  ///< FOLDER/KEY; empty: the compiler is not g++
   bool made = false;   ///< false: it was there

@@ -14,7 +14,7 @@ class Entry(NamedTuple):
     community: str
     sample: str
     need: str
-    inputs: str  # a program, whose outputs are the inputs of the sample
+    inputs: str  # a program, whose outputs are the inputs of the sample; empty: it has none
     options: str  # of the sample
     picture: str  # the output that is drawn
     caption: str
@@ -49,6 +49,8 @@ GALLERY = (
           peer=("NumPy, PyTorch or Dask", "tools/bench/peers/fusion_workloads.py", ("kmeans",)), measured=("42_fused_papers", "`kmeans`")),
     Entry("Fluids", "periodic_heat", "Diffusion on a torus, with snapshots and an energy as series.",
           "output start = randn(90, 130);\n", "--steps 40 --interval 10 --U U.npy", "U", "Noise after 40 steps."),
+    Entry("Quantum computing", "quantum_circuit", "A circuit on all amplitudes of a register of qubits: gates in index notation, phases from bit operators.",
+          "", "--qubits 9 --steps 80 --z z.npy", "z", "The mean spin of 9 qubits (columns) after each of 80 steps (rows), one qubit flipped at the start."),
     Entry("Tensors", "cp_decomposition", "A tensor of rank 3 as a sum of outer products: alternating least squares.",
           "let noise = randn(60, 80, 10);\n"
           "output X[i, j, k] = exp(-(f64(i - 15) / 6.0) ** 2 - (f64(j - 20) / 9.0) ** 2) * f64(k) + exp(-(f64(i - 42) / 8.0) ** 2 - (f64(j - 55) / 7.0) ** 2) * f64(10 - k) + 0.5 * noise[i, j, k]\n"
@@ -126,7 +128,8 @@ def draw(root, entry, tdslc, picture):
         folder = Path(work)
         (folder / "inputs.tdsl").write_text(entry.inputs)
         inputs = [word for name in names("output", entry.inputs) for word in (f"--{name}", f"{name}.npy")]
-        execute(tdslc, folder, "eval", "inputs.tdsl", "--", *inputs)
+        if inputs:
+            execute(tdslc, folder, "eval", "inputs.tdsl", "--", *inputs)
         execute(tdslc, folder, "eval", root / f"samples/{entry.sample}.tdsl", "--", *inputs, *entry.options.split())
         if entry.view:
             (folder / "view.tdsl").write_text(entry.view)

@@ -79,6 +79,9 @@ Arguments arguments_of(const ir::Program& program, const std::string& library) {
   Arguments result;
   FortranNames names({"stat", "errmsg", lower_case(type_name(library))});
   const auto tensor = [&](const std::string& name, const ir::Type& type, bool optional) {
+    if (ir::is_half(type.scalar))
+      throw UsageError(fmt::format("`{}` is {}, a type that Fortran does not have (--fortran); make it f32", name,
+                                   ir::name_of(type.scalar)));
     return Argument{name, names.add(name, type.rank() > 0), std::string(rt::element_name(type.scalar)), type.rank(),
                     optional};
   };

@@ -1,6 +1,7 @@
 #include "tools/lsp/server.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <csignal>
@@ -104,6 +105,10 @@ lsp::Json plan_program(const lsp::PlanQuestion& question, const lsp::OpenText& t
 }  // namespace
 
 int language_server() {
+  // Every version of a document takes memory and frees it: the process keeps it.
+  constexpr int kKept = 64 << 20;
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+  ::mallopt(M_MMAP_THRESHOLD, kKept);
   // A closed pipe is seen by write().
   ::signal(SIGPIPE, SIG_IGN);
   lsp::Services services;

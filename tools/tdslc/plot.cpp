@@ -136,6 +136,16 @@ struct Plot {
   std::function<void(rt::Pixels&, std::string& note)> draw;  ///< once
 };
 
+/// A complex number's absolute value, else the number.
+template <class T>
+double shown(T x) {
+  if constexpr (rt::kIsComplex<T>) {
+    return static_cast<double>(rt::scalar::abs(x));
+  } else {
+    return static_cast<double>(x);
+  }
+}
+
 Plot plot_of_array(const CommandLine& line, const std::optional<rt::PictureSlice>& slice) {
   const auto array = std::make_shared<PlottedArray>(line.program);
   Plot plot{{line.program, array->type(), array->shape(), {}, false}, {}};
@@ -147,9 +157,9 @@ Plot plot_of_array(const CommandLine& line, const std::optional<rt::PictureSlice
       const auto panel = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(kPanel));
       for_each_panel(pixels.source().slice, array->shape(), [&](const Extents& lo, const Extents& hi) {
         array->read<T>(lo, hi, panel.get());
-        if constexpr (rt::kIsComplex<T>) {
+        if constexpr (rt::kIsComplex<T> || rt::kIsHalf<T>) {
           std::vector<double> sizes(volume(lo, hi));
-          for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = static_cast<double>(rt::scalar::abs(panel[k]));
+          for (std::size_t k = 0; k < sizes.size(); ++k) sizes[k] = shown(panel[k]);
           pixels.add_box(lo, hi, static_cast<const double*>(sizes.data()), strides_of(lo, hi));
         } else {
           pixels.add_box(lo, hi, static_cast<const T*>(panel.get()), strides_of(lo, hi));
@@ -194,13 +204,12 @@ std::string text_of_largest(const Largest& largest) {
                      rt::format_scalar(largest.one), rt::format_scalar(largest.other));
 }
 
-/// A complex number's absolute value, else the number.
 template <class T>
-double shown(T x) {
-  if constexpr (rt::kIsComplex<T>) {
-    return static_cast<double>(rt::scalar::abs(x));
-  } else {
+rt::Complex<double> complex_of(T x) {
+  if constexpr (rt::kIsHalf<T>) {
     return static_cast<double>(x);
+  } else {
+    return rt::Complex<double>(x);
   }
 }
 
@@ -213,7 +222,7 @@ void subtract(const Extents& lo, const Extents& hi, const A* one, const B* other
   for (std::size_t k = 0; k < count; ++k) {
     const double a = shown(one[k]), b = shown(other[k]);
     if constexpr (rt::kIsComplex<A> || rt::kIsComplex<B>) {
-      const double gap = shown(rt::Complex<double>(one[k]) - rt::Complex<double>(other[k]));
+      const double gap = shown(complex_of(one[k]) - complex_of(other[k]));
       to[k] = a == b && !std::isfinite(a) ? 0 : gap;
     } else if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
       to[k] = static_cast<double>(static_cast<__int128>(one[k]) - other[k]);

@@ -10,6 +10,7 @@
 #include "ir/analysis/vector_form.h"
 #include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
+#include "ir/graph/inequalities.h"
 
 namespace tdsl::nest {
 
@@ -165,6 +166,7 @@ Statements Printer::blocked(const BlockedReduction& b) {
     result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};",
                                         names.back(), index_name(b.row), index_name(b.column), type, element)));
   }
+  if (b.points) names.back() = fmt::format("rt::blocked::Where({}{})", names.back(), conditions(b));
   if (!numbers.empty()) names.insert(names.end(), {"rt::simd_level()", numbers});
   result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, rows, columns,
                                       fmt::join(along, ", "), fmt::join(names, ", "))));
@@ -187,6 +189,16 @@ std::string Printer::add_combine(const BlockedReduction& b, ir::Scalar type, Sta
   std::string name = add("combine", false);
   if (b.numbers) numbers = add("combine_numbers", true);
   return name;
+}
+
+std::string Printer::conditions(const BlockedReduction& b) {
+  std::string result;
+  for (const Expr& part : ir::conjuncts(b.points)) {
+    const std::set<int> used = ir::labels_in(part);
+    const auto declared = [&](int k) { return "Index" + (used.contains(k) ? " " + index_name(k) : ""); };
+    result += fmt::format(", [&]({}, {}) {{ return {}; }}", declared(b.row), declared(b.column), expr_.text(part));
+  }
+  return result;
 }
 
 std::string Printer::view_of(const BlockedReduction& b, int index, const std::vector<Let>& values) {

@@ -178,6 +178,8 @@ class Printer {
   /// Defines the function that combines an element with values, and `numbers`, one for values without nan and inf, if
   /// there is one. Returns its name.
   std::string add_combine(const BlockedReduction& b, ir::Scalar type, codegen::Statements& to, std::string& numbers);
+  /// The conditions on row and column, each as a function behind a comma.
+  std::string conditions(const BlockedReduction& b);
   /// The view of a tensor, if the values are its elements; else empty.
   std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// `[&](Index i, Index k) { return math::exp(A(i, k)); }`

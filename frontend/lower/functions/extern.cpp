@@ -58,6 +58,11 @@ std::optional<Scalar> foreign_type(Reports& reports, const ast::TypeExpr& type, 
                                "sparse storage in `extern` is not supported yet");
     return std::nullopt;
   }
+  if (ir::is_half(type.scalar)) {
+    reports.sink().unsupported(DiagnosticId::kNotSupported, type.range,
+                               std::string(ir::name_of(type.scalar)) + " in `extern` is not supported; write f32");
+    return std::nullopt;
+  }
   return type.scalar;
 }
 

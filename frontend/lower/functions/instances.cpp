@@ -158,6 +158,11 @@ void bind_types(Lowerer& lowerer, const ast::Function& f, const ast::Function& i
     const std::string bound = t.bound ? t.bound->name : "";
     // Literals adapt.
     if (bound == "float" && common->weak != Weak::kNo && !ir::is_float(common->type)) common->type = Scalar::kF64;
+    if (ir::is_half(common->type))
+      lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
+                           std::string(ir::name_of(common->type)) + " does not stand for the type " + t.name.name +
+                               " of " + f.name.name + "; cast the argument: f32(x)",
+                           {{t.name.range, "declared here"}});
     if (!is_legal(common->type, bound))
       lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
                            f.name.name + " needs a type that is `" + bound + "` for " + t.name.name +
@@ -240,7 +245,7 @@ InstantiatedCall instantiate(Lowerer& lowerer, const ast::Function& f, const ast
   const bool is_named = std::ranges::any_of(call.arguments, [](const ast::Argument& a) { return a.name.has_value(); });
   if (takes_values_only(f) && !is_named) {
     require_no_recursion(lowerer, f, {}, range);
-    return {&f, &call, positional(lowerer, call, f.parameters.size(), f.parameters.size(), range)};
+    return {&f, &call, arguments_in_order(lowerer, call, f.parameters.size(), f.parameters.size(), range)};
   }
   const std::vector<const ast::Argument*> given = matched(lowerer, f, call, range);
   InstantiatedCall made;
@@ -331,7 +336,7 @@ std::vector<Tensor> call_argument(Lowerer& lowerer, const ast::Call& call, const
   FunctionParameterValue argument = lowerer.frames.back().instance.functions.at(name);
   const ast::FunctionType& type = *argument.type;
   const std::size_t count = type.parameters.size();
-  const std::vector<Tensor> given = positional(lowerer, call, count, count, range);
+  const std::vector<Tensor> given = arguments_in_order(lowerer, call, count, count, range);
   // Dimensions that the function type alone names are bound in each call.
   const Restored dimensions(lowerer.frames.back().dimensions);
   const Restored rest(lowerer.frames.back().instance.rest);

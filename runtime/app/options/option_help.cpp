@@ -74,6 +74,7 @@ std::string_view value_name(OptionValue value) {
     case OptionValue::kFile: return "FILE";
     case OptionValue::kDirectory: return "DIR";
     case OptionValue::kCount: return "N";
+    case OptionValue::kSteps: return "T";
     case OptionValue::kSeed: return "N";
     case OptionValue::kSeconds: return "SECONDS";
     case OptionValue::kBytes: return "SIZE";

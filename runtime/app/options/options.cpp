@@ -6,6 +6,7 @@
 #include "runtime/base/nearest_name.h"
 #include "runtime/message_id.h"
 #include "runtime/plan/schedules/schedule.h"
+#include "runtime/plan/time_tile.h"
 
 namespace tdsl::rt {
 
@@ -33,8 +34,14 @@ constexpr BuiltinOption kBuiltins[] = {
      "fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it; may be repeated"},
     {"factorise", OptionValue::kName,
      "auto, local, distributed or indirect: how cholesky, lu, solve, qr and running sums run"},
+    {"time-tile", OptionValue::kSteps,
+     "steps of a loop of stencils between exchanges (default 1); auto: the cheapest number"},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads",
      &AppOptions::reproducible},
+    {"no-replay", OptionValue::kFlag, "plan and schedule every iteration of a loop, also if it repeats the one before",
+     &AppOptions::no_replay},
+    {"shared-windows", OptionValue::kFlag, "ranks of a node read each other's large blocks in place",
+     &AppOptions::shared_windows},
     {"checkpoint", OptionValue::kDirectory,
      "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)",
      &AppOptions::checkpoint_directory},
@@ -185,6 +192,13 @@ class OptionParser {
           fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " +
                      std::to_string(*result_.threads));
         break;
+      case OptionValue::kSteps: {
+        const std::string steps = take_value(name);
+        result_.time_tile = steps == "auto" ? 0 : parse_count(steps, what);
+        if (result_.time_tile > plan::kMostHeight)
+          fail_usage(what + ": at most " + std::to_string(plan::kMostHeight) + " steps, not " + steps);
+        break;
+      }
       case OptionValue::kSeconds: {
         const std::string seconds = take_value(name);
         result_.heartbeat = seconds == "0" ? 0 : parse_count(seconds, what);

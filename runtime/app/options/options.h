@@ -29,6 +29,7 @@ enum class OptionValue {
   kFile,
   kDirectory,
   kCount,
+  kSteps,
   kSeconds,
   kSeed,
   kBytes,
@@ -81,7 +82,10 @@ struct AppOptions {
   std::optional<std::string> save_plan_file;
   std::vector<std::string> place;  ///< NAME=LAYOUT, as given
   plan::Factorise factorise = plan::Factorise::kAuto;
+  int time_tile = 1;  ///< steps of a block of a loop of stencils, at most plan::kMostHeight; 0: by price
   bool reproducible = false;
+  bool no_replay = false;  ///< every iteration is planned and submitted
+  bool shared_windows = false;
   std::optional<std::string> checkpoint_directory;
   std::optional<double> checkpoint_every;  ///< seconds; 0: at every boundary
   std::optional<std::string> resume_directory;

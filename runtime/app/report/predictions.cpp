@@ -17,6 +17,18 @@ double served_bytes(const plan::PlannedOp& op, const plan::TensorLookup& lookup,
   return away.reads.empty() ? 0 : plan::sent_bytes(away, op.plan, lookup, rank, machine).hi;
 }
 
+void add_work(plan::Cost& sum, const plan::Cost& cost) {
+  sum.bytes_received += cost.bytes_received;
+  sum.boxes += cost.boxes;
+  sum.flops += cost.flops;
+  sum.tasks += cost.tasks;
+  sum.output_bytes += cost.output_bytes;
+  sum.seconds += cost.seconds;
+  sum.disk_read += cost.disk_read;
+  sum.disk_written += cost.disk_written;
+  sum.writes += cost.writes;
+}
+
 }  // namespace
 
 void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs,
@@ -29,24 +41,24 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
     site.kind = name_of(op.op.op_class);
   }
   const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank_, inputs.machine, inputs.threads);
-  site.cost.bytes_received += cost.bytes_received;
   site.bytes_sent += plan::sent_bytes(op.op, op.plan, lookup, rank_, inputs.machine);
   site.bytes_from_other_nodes += plan::bytes_from_other_nodes(op.op, op.plan, lookup, rank_, inputs.machine);
-  site.cost.boxes += cost.boxes;
-  site.cost.flops += cost.flops;
-  site.cost.tasks += cost.tasks;
-  site.cost.output_bytes += cost.output_bytes;
-  site.cost.seconds += cost.seconds;
+  add_work(site.cost, cost);
+  site.bytes_in_place += static_cast<double>(plan::bytes_in_place(in_place_, op.op, op.plan, lookup, rank_));
   const bool sized = op.part == 0 && !op.op.outputs.empty() && op.op.outputs.front().sized();
   if (sized) {
     site.stored += op.op.outputs.front().stored;
     site.stored_bytes += cost.output_bytes;
   }
-  site.cost.disk_read += cost.disk_read;
   if (!inputs.homes.empty() && inputs.ranks > 1)
     site.cost.disk_read.hi += served_bytes(op, lookup, rank_, inputs.machine);
-  site.cost.disk_written += cost.disk_written;
-  site.cost.writes += cost.writes;
+  resident_.run(op, cost.step_bytes.hi + cost.away_bytes, dead);
+}
+
+void Predictions::add_again(const plan::PlannedOp& op, const plan::Cost& cost,
+                            const std::vector<plan::TensorId>& dead) {
+  if (!enabled_) return;
+  add_work(sites_.at(op.op.site).cost, cost);
   resident_.run(op, cost.step_bytes.hi + cost.away_bytes, dead);
 }
 

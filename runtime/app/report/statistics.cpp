@@ -36,6 +36,7 @@ std::vector<SiteNumbers> site_numbers(const RankStatistics& mine) {
     n.messages = static_cast<double>(s.messages);
     n.bytes_by_lists = static_cast<double>(s.bytes_by_lists);
     n.list_bytes = static_cast<double>(s.list_bytes);
+    n.bytes_in_place = static_cast<double>(s.bytes_in_place);
     n.flops = s.flops;
     n.tasks = static_cast<double>(s.tasks);
     n.kernels = static_cast<double>(s.kernels);
@@ -132,7 +133,7 @@ namespace {
 
 struct Counts {
   int line = 0;
-  double bytes_received = 0, bytes_sent = 0, tasks = 0, flops = 0, disk_read = 0, disk_written = 0;
+  double bytes_received = 0, bytes_in_place = 0, bytes_sent = 0, tasks = 0, flops = 0, disk_read = 0, disk_written = 0;
 };
 
 /// Widens the range by rounding errors. Operations per point may be fractional, and tasks add them in completion order:
@@ -158,6 +159,7 @@ void check_counts(const Predictions& predictions, const std::vector<SiteStatisti
     Counts& counts = sites[s.site];
     counts.line = s.line;
     counts.bytes_received += static_cast<double>(s.bytes_received);
+    counts.bytes_in_place += static_cast<double>(s.bytes_in_place);
     counts.bytes_sent += static_cast<double>(s.bytes_sent);
     counts.tasks += static_cast<double>(s.tasks);
     counts.flops += s.flops;
@@ -168,6 +170,7 @@ void check_counts(const Predictions& predictions, const std::vector<SiteStatisti
     const Counts counts = sites[site];
     const SourceLine line = place(counts.line != 0 ? counts.line : prediction.line);
     compare(line, "bytes received", counts.bytes_received, prediction.cost.bytes_received);
+    compare(line, "bytes read in place", counts.bytes_in_place, {prediction.bytes_in_place, prediction.bytes_in_place});
     compare(line, "bytes sent", counts.bytes_sent, prediction.bytes_sent);
     compare(line, "bytes read from disk", counts.disk_read, prediction.cost.disk_read);
     // Results that are dead on completion are not written.

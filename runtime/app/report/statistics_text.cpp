@@ -15,6 +15,7 @@ void add_predictions(std::map<int, SiteNumbers>& sites, const Predictions& predi
     n.predicted_bytes = prediction.cost.bytes_received;
     n.predicted_sent = prediction.bytes_sent;
     n.predicted_from_other_nodes = prediction.bytes_from_other_nodes;
+    n.predicted_in_place = prediction.bytes_in_place;
     n.predicted_messages = plan::messages_of(prediction.cost);
     n.predicted_flops = prediction.cost.flops;
     n.predicted_tasks = prediction.cost.tasks;
@@ -72,6 +73,8 @@ void add_counts(SiteNumbers& sum, const SiteNumbers& n) {
                                               &SiteNumbers::stored_bytes,
                                               &SiteNumbers::bytes_by_lists,
                                               &SiteNumbers::list_bytes,
+                                              &SiteNumbers::bytes_in_place,
+                                              &SiteNumbers::predicted_in_place,
                                               &SiteNumbers::kernel_seconds,
                                               &SiteNumbers::waiting_seconds,
                                               &SiteNumbers::disk_waiting_seconds};
@@ -105,6 +108,7 @@ void write_predicted(JsonWriter& json, const SiteNumbers& n) {
   json.key("predicted").begin_object();
   range_field(json, "bytes_received", n.predicted_bytes);
   range_field(json, "bytes_sent", n.predicted_sent);
+  if (n.predicted_in_place > 0) json.field("bytes_in_place", n.predicted_in_place);
   range_field(json, "messages", n.predicted_messages);
   range_field(json, "flops", n.predicted_flops);
   range_field(json, "tasks", n.predicted_tasks);
@@ -122,6 +126,7 @@ void write_measured(JsonWriter& json, const SiteNumbers& n) {
   json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("messages", n.messages);
   json.field("flops", n.flops).field("tasks", n.tasks).field("kernels", n.kernels);
   if (n.list_bytes > 0) json.field("bytes_by_lists", n.bytes_by_lists).field("list_bytes", n.list_bytes);
+  if (n.bytes_in_place > 0) json.field("bytes_in_place", n.bytes_in_place);
   if (n.disk_read > 0 || n.disk_written > 0) json.field("disk_read", n.disk_read).field("disk_written", n.disk_written);
   if (n.writes > 0) json.field("writes", n.writes).field("mean_write_bytes", n.written_bytes / n.writes);
   json.field("begin", n.begin).field("seconds", n.seconds);
@@ -200,6 +205,7 @@ void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, c
     range_field(json, "bytes_received", all.predicted_bytes);
     range_field(json, "bytes_sent", all.predicted_sent);
     if (run.ranks_per_node > 1) range_field(json, "bytes_from_other_nodes", all.predicted_from_other_nodes);
+    if (all.predicted_in_place > 0) json.field("bytes_in_place", all.predicted_in_place);
     range_field(json, "flops", all.predicted_flops);
     range_field(json, "tasks", all.predicted_tasks);
     if (all.predicted_disk_read.hi > 0 || all.predicted_disk_written.hi > 0) {
@@ -219,6 +225,7 @@ void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, c
       .field("bytes_sent", n.bytes_sent)
       .field("control_bytes", n.control_bytes);
   json.field("bytes_from_other_nodes", n.bytes_from_other_nodes);
+  if (all.bytes_in_place > 0) json.field("bytes_in_place", all.bytes_in_place);
   json.field("longest_silence", n.longest_silence);
   json.field("wall_between_steps", n.between_wall).field("waiting_between_steps", n.between_waiting);
   if (n.between_disk_waiting > 0) json.field("disk_waiting_between_steps", n.between_disk_waiting);
@@ -338,6 +345,8 @@ std::string statistics_text(const RunDescription& run, const std::vector<RankFig
     write_start(json, run);
     json.field("vectors", name_of(simd_level())).field("functions", math::library());
     write_phases(json, ranks);
+    json.key("replay").begin_object().field("recorded", run.repeats.kept);
+    json.field("replayed", run.repeats.repeated).field("operations", run.repeats.operations).end_object();
     write_pictures(json, run);
   }
   if (form.baseline) write_reproducible(json, ranks, form.measured);

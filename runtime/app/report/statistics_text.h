@@ -32,6 +32,13 @@ struct SurveyFacts {
   plan::Index unsurveyed = 0;  ///< operations recorded at sites that the survey had not found
 };
 
+/// Segments that repeated (Note [Repeats]).
+struct RepeatFacts {
+  std::int64_t kept = 0;        ///< segments listed for repetition
+  std::int64_t repeated = 0;    ///< segments
+  std::int64_t operations = 0;  ///< of the repeated segments
+};
+
 /// Properties of the whole run, equal on all ranks.
 struct RunDescription {
   std::string program;
@@ -45,6 +52,7 @@ struct RunDescription {
   std::vector<std::string> warnings{};
   plan::Index memory_limit = 0;  ///< per rank; 0: none
   std::vector<ShownPicture> pictures{};
+  RepeatFacts repeats{};  ///< rank 0's
 };
 
 /// One rank's numbers for one site.
@@ -53,6 +61,7 @@ struct SiteNumbers {
   double bytes_received = 0, bytes_sent = 0, messages = 0, flops = 0, tasks = 0, kernels = 0, begin = 0, seconds = 0;
   double stored = 0, stored_bytes = 0;
   double bytes_by_lists = 0, list_bytes = 0;
+  double bytes_in_place = 0, predicted_in_place = 0;
   double disk_read = 0, disk_written = 0;
   double writes = 0, written_bytes = 0;  ///< to output files
   double wall = 0, kernel_seconds = 0, waiting_seconds = 0,

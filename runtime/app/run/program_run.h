@@ -98,6 +98,7 @@ class ProgramRun {
   [[nodiscard]] RunSetup setup();  ///< throws RunError
   [[nodiscard]] int threads();
   [[nodiscard]] RankMemory memory_limit(int threads);
+  void open_windows();  ///< throws RunError (usage): not supported
   [[nodiscard]] Unfinished unfinished_outputs();
   [[nodiscard]] plan::Machine machine();         ///< throws RunError if the machine file cannot be read
   [[nodiscard]] bool report_cores(int threads);  ///< rank 0 prints

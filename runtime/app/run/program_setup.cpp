@@ -18,6 +18,7 @@
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/session/together.h"
 #include "runtime/engine/mpi/mpi_table.h"
+#include "runtime/engine/store/shared_windows.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
@@ -100,6 +101,7 @@ RunSetup ProgramRun::setup() {
   engine.most_bytes = limit_.most;
   engine.memory_source = limit_.source;
   store_.limit(engine.memory_bytes);
+  open_windows();
   engine.oversubscribed = environment_.oversubscribed || world_.topology().local_size * plan.threads > online_cores();
   engine.heartbeat = static_cast<double>(options_.heartbeat);
   engine.host = host_name();
@@ -154,6 +156,16 @@ RankMemory ProgramRun::memory_limit(int threads) {
   if (!counts) limit = {};
   if (earlier_ != nullptr) earlier_->limits.emplace(threads, limit);
   return limit;
+}
+
+/// Without windows, blocks are sent.
+void ProgramRun::open_windows() {
+  if (!options_.shared_windows || options_.dry_run) return;
+  if (earlier_ != nullptr)
+    throw RunError("--shared-windows: not supported in a library [bad-option]", ExitCode::kUsage);
+  std::string refused;
+  if (auto windows = SharedWindows::open(world_, refused)) store_.share(std::move(windows));
+  if (!refused.empty() && world_.rank() == 0) warn("--shared-windows has no effect: " + refused + " [launch]");
 }
 
 /// An unnamed file is reached through rank 0's descriptors, which are visible on its node only.

@@ -27,6 +27,10 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   mine.writes = sink.writes();
   mine.predictions = sink.predictions();
   mine.traffic = world_.total_traffic();
+  for (const SiteStatistics& site : mine.sites) {
+    mine.traffic.bytes_received += site.bytes_in_place;
+    mine.traffic.bytes_sent += site.bytes_lent;
+  }
   mine.received_from = world_.received_from();
   phases_.total = phases_.start + phases_.read + phases_.plan + phases_.compute + phases_.write;
   mine.phases = phases_;
@@ -51,7 +55,8 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
                            start_up_,
                            warnings_,
                            limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0),
-                           world_.rank() == 0 ? sink.pictures().shown() : std::vector<ShownPicture>()};
+                           world_.rank() == 0 ? sink.pictures().shown() : std::vector<ShownPicture>(),
+                           {sink.repeats().kept, sink.repeats().repeated, sink.repeats().operations}};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

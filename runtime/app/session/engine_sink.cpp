@@ -13,6 +13,7 @@
 #include "runtime/app/session/together.h"
 #include "runtime/app/session/written_tiles.h"
 #include "runtime/base/number_format.h"
+#include "runtime/engine/store/shared_windows.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/assembled.h"
 #include "runtime/kernels/combine.h"
@@ -31,7 +32,8 @@ EngineSink::EngineSink(const RunSetup& setup)
 
 void EngineSink::enable_predictions(bool baseline) {
   const int rank = setup_.world.rank();
-  predictions_.enable(rank);
+  const SharedWindows* const windows = setup_.store.windows();
+  predictions_.enable(rank, windows != nullptr ? windows->rule() : plan::InPlace());
   if (!baseline) return;
   baseline_cost_.emplace();
   baseline_.emplace(setup_.plan_inputs, [this, rank](const plan::PlannedOp& op, const plan::TensorLookup& lookup,
@@ -72,6 +74,7 @@ void EngineSink::segment(plan::Segment segment) {
     unsurveyed_ += std::ranges::count_if(
         segment.ops, [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
   }
+  if (repeat(segment)) return;
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));
 }
@@ -103,6 +106,7 @@ void EngineSink::planned(const plan::PlannedSegment& segment) {
   for (const std::vector<plan::TensorId>& list : segment.last_names) {
     for (const plan::TensorId id : list) parts_.erase(id);
   }
+  keep_planned(segment);
 }
 
 /// Passes this rank's predicted seconds to progress and long-loop reporting.
@@ -169,6 +173,20 @@ Kernel EngineSink::load_kernel(const plan::PlannedOp& planned) {
   return output.sized() ? stored_tile_kernel(std::move(entries), coded) : dense_tile_kernel(std::move(entries));
 }
 
+Kernel EngineSink::take_kernel(Index record) {
+  const auto recorded = kernels_.find(record);
+  TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded");
+  Kernel kernel = std::move(recorded->second);
+  kernels_.erase(recorded);
+  return kernel;
+}
+
+/// The kernel of an operation with the recorded one: a product's epilogue, or what its tasks call.
+Kernel EngineSink::bound_kernel(const std::shared_ptr<const plan::Op>& op, Kernel recorded) {
+  if (op->op_class != plan::OpClass::kContraction) return without_parts(*op, std::move(recorded));
+  return contraction_kernel(op, *element_type_named(op->outputs.front().element.name), Epilogue(std::move(recorded)));
+}
+
 void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
                         const std::vector<plan::TensorId>& last_names) {
   const plan::Op& op = planned->op;
@@ -190,21 +208,16 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
     engine_.submit(planned, copy.sized() ? block_copy_kernel() : copy_kernel(copy.element.bytes), last_names);
     return;
   }
-  const auto recorded = kernels_.find(op.record);
-  TDSL_CHECK(recorded != kernels_.end(), "a planned operation was recorded: " + op.name);
-  Kernel kernel = std::move(recorded->second);
-  kernels_.erase(recorded);
+  Kernel kernel = take_kernel(op.record);
   const bool parts = !op.outputs.empty() && plan::is_part(op.outputs.front().id);
-  Epilogue epilogue(op.op_class == plan::OpClass::kContraction ? std::move(kernel) : nullptr);
-  if (parts)
-    parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
-  if (op.op_class == plan::OpClass::kContraction) {
-    kernel = contraction_kernel(description, type(), epilogue);
-  } else if (op.op_class == plan::OpClass::kLoad &&
-             (op.outputs.front().sized() || setup_.inputs.dense(op.name) == nullptr)) {
+  if (parts) {
+    Epilogue epilogue(op.op_class == plan::OpClass::kContraction ? std::exchange(kernel, nullptr) : nullptr);
+    parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::move(epilogue)});
+  }
+  if (op.op_class == plan::OpClass::kLoad && (op.outputs.front().sized() || setup_.inputs.dense(op.name) == nullptr)) {
     kernel = load_kernel(*planned);
   } else {
-    kernel = without_parts(op, std::move(kernel));
+    kernel = bound_kernel(description, std::move(kernel));
   }
   Engine::Lend lend;
   const bool dense_array = op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr &&

@@ -18,6 +18,7 @@
 #include "runtime/app/run/program_info.h"
 #include "runtime/app/session/entry_output.h"
 #include "runtime/app/session/pictures.h"
+#include "runtime/app/session/repeats.h"
 #include "runtime/app/session/series.h"
 #include "runtime/app/session/session_inputs.h"
 #include "runtime/engine/engine.h"
@@ -115,6 +116,7 @@ class EngineSink : public record::PlanningSink {
   [[nodiscard]] const Pictures& pictures() const { return pictures_; }
   /// Flushes files to disk and gives them their final names, all or none. Collective, at the end of the run.
   void commit_outputs();
+  [[nodiscard]] const RepeatedSegments& repeats() const { return repeats_; }
   /// This rank's writes to dense files, by site.
   [[nodiscard]] std::map<int, WriteCount> writes() const;
 
@@ -135,6 +137,14 @@ class EngineSink : public record::PlanningSink {
   void note_places(const plan::PlannedSegment& segment) const;
   void submit(const std::shared_ptr<const plan::PlannedOp>& op, const std::vector<plan::TensorId>& last_names);
   [[nodiscard]] Kernel load_kernel(const plan::PlannedOp& planned);
+  [[nodiscard]] Kernel take_kernel(plan::Index record);
+  [[nodiscard]] static Kernel bound_kernel(const std::shared_ptr<const plan::Op>& op, Kernel recorded);
+  // engine_sink_repeats.cpp
+  [[nodiscard]] bool may_repeat() const;
+  [[nodiscard]] bool repeat(plan::Segment& segment);
+  void run(const RepeatedSegment& kept, const plan::Segment& segment, const std::vector<plan::TensorId>& tensors,
+           std::vector<Engine::Repeat>& todo);
+  void keep_planned(const plan::PlannedSegment& segment);
   void trace_planning();
   void foresee(const plan::PlannedSegment& segment);
   void check_window() const;
@@ -168,6 +178,9 @@ class EngineSink : public record::PlanningSink {
   double long_seconds_ = 0;
   LongLoop long_loop_;                  ///< null: not requested
   std::unordered_set<int> long_sites_;  ///< already reported
+  RepeatedSegments repeats_;
+  RepeatedSegments::Place* keeps_ = nullptr;  ///< where to keep the segment that is being planned; null: not
+  std::optional<record::SegmentForm> form_to_keep_;
 };
 
 }  // namespace tdsl::rt

@@ -59,7 +59,7 @@ void draw_dense(const Operand& in, Pixels& pixels) {
     lo[d] = in.box.dim[d].lo;
     hi[d] = in.box.dim[d].hi;
   }
-  if constexpr (kIsComplex<T>) {
+  if constexpr (kIsComplex<T> || kIsHalf<T>) {
     std::vector<double> sizes;
     append_shown(in, 0, reinterpret_cast<const T*>(in.data), sizes);
     std::array<Index, plan::kMaxRank> strides{};

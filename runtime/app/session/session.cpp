@@ -83,6 +83,12 @@ void Session::gathers(int line, std::string_view routine, std::string_view opera
 
 void Session::gathers_in_silence(int line) { impl_->silent.insert(line); }
 
+Index Session::time_tile(const plan::StencilLoop& loop) {
+  const plan::PlanInputs& inputs = impl_->setup.plan_inputs;
+  return impl_->control.decide(
+      plan::time_tile(loop, options().time_tile, inputs.machine, inputs.ranks, inputs.threads));
+}
+
 const AppOptions& Session::options() const { return impl_->setup.options; }
 
 std::uint64_t Session::seed() const { return options().seed; }
@@ -212,10 +218,19 @@ TensorHandle Session::record_piece(ElementType type, const Where& where, const T
   return record(op, type, piece_kernel(packed.state().type, type, first, strides));
 }
 
+namespace {
+
+/// Operations on floats per product and sum.
+double flops_of_product(std::initializer_list<Read> reads) {
+  return std::ranges::any_of(reads, [](const Read& read) { return is_complex(read.tensor.state().type); }) ? 8 : 2;
+}
+
+}  // namespace
+
 TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
                                      std::initializer_list<Over> over, std::initializer_list<Read> reads) {
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
-  op.combine(plan::Combine::kSum).flops(2);
+  op.combine(plan::Combine::kSum).flops(flops_of_product(reads));
   return record(op, type, nullptr);
 }
 
@@ -224,7 +239,7 @@ TensorHandle Session::record_product(ElementType type, const Where& where, std::
                                      std::initializer_list<Read> others, EmittedKernel& epilogue) {
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
   for (const Read& read : others) op.read(read.tensor.id(), read.dims);
-  op.combine(plan::Combine::kSum).flops(2).epilogue();
+  op.combine(plan::Combine::kSum).flops(flops_of_product(reads)).epilogue();
   return record_epilogue(op, type, epilogue);
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/kernels/each.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_builder.h"
+#include "runtime/plan/time_tile.h"
 #include "runtime/record/known.h"
 #include "runtime/record/tensor.h"
 #include "runtime/sparse/coded_visits.h"
@@ -180,6 +181,9 @@ class Session {
   void gathers_in_silence(int line);
   /// assert on a value known to every rank.
   void check(int line, bool condition, std::string_view message);
+
+  /// The steps of a block of a loop (Note [Time tiles] in plan/time_tile.h): those of --time-tile, or the cheapest.
+  [[nodiscard]] Index time_tile(const plan::StencilLoop& loop);
 
   // Recording. Results are lazy. `tile`: block edges per dimension, from an annotation.
 

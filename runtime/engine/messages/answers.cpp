@@ -58,11 +58,13 @@ void Answers::answer(TensorInstance& tensor, const Request& request) {
   if (block.away) return disk_.serve(tensor, request);
   if (request.list >= 0) return answer_by_list(tensor, block, request);
   const Index bytes = tensor.sized() ? bytes_of(block.buffer) : request.box.volume() * tensor.element_bytes();
-  const std::uint64_t cookie =
-      in_flight_.enter_answer({.tensor = &tensor, .block = request.block, .buffer = block.buffer}, request, bytes);
+  const std::uint64_t cookie = in_flight_.enter_answer(
+      {.tensor = &tensor, .block = request.block, .buffer = block.buffer, .lent = request.in_place}, request, bytes);
   if (tensor.sized()) return sized_.offer(request, block.buffer, cookie);
   const Operand whole = row_major(block.buffer->data(), tensor.box_of(request.block));
-  outbox_.send(request, part_of(whole, request.box, tensor.element_bytes()), tensor.element_bytes(), cookie);
+  const Operand box = part_of(whole, request.box, tensor.element_bytes());
+  if (request.in_place) return leases_.lend(request, box.data, bytes, cookie);
+  outbox_.send(request, box, tensor.element_bytes(), cookie);
 }
 
 /// The rows are packed outside the lock, when they are sent.

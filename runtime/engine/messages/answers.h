@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/engine/messages/leases.h"
 #include "runtime/engine/messages/lists.h"
 #include "runtime/engine/messages/relays.h"
 #include "runtime/engine/messages/sized_transfers.h"
@@ -14,14 +15,15 @@ namespace tdsl::rt {
 class Answers {
  public:
   Answers(Context& context, Outbox& outbox, InFlight& in_flight, SizedTransfers& sized, DiskTransfers& disk,
-          Relays& relays, const Lists& lists)
+          Relays& relays, const Lists& lists, Leases& leases)
       : context_(context),
         outbox_(outbox),
         in_flight_(in_flight),
         sized_(sized),
         disk_(disk),
         relays_(relays),
-        lists_(lists) {}
+        lists_(lists),
+        leases_(leases) {}
 
   /// Counts the requests that the operation's peers will send for its operands.
   void expect(const OperationRun& operation);
@@ -48,6 +50,7 @@ class Answers {
   DiskTransfers& disk_;
   Relays& relays_;
   const Lists& lists_;
+  Leases& leases_;
   std::unordered_map<plan::TensorId, std::vector<Request>> early_;
 };
 

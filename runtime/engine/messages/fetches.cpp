@@ -6,26 +6,16 @@
 
 namespace tdsl::rt {
 
-plan::TreePlace Fetches::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
-  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
-  if (context_.world.size() <= plan::least_tree(ranks_per_node) || operation.space.by_lists(fetch.piece.tensor))
-    return {fetch.owner, {}};
-  const plan::Step& step = operation.step;
-  const std::vector<Index> wanting =
-      operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
-  return plan::place_in_tree(wanting, fetch.owner, context_.me, ranks_per_node);
-}
-
-/// The piece, with a buffer unless its size is unknown. `source`: the rank that sends it, or this rank; `listed`: it
-/// may be fetched by a list.
+/// The piece, with a buffer if it needs one and its size is known. `source`: the rank that sends it, or this rank;
+/// `buffered`: false if it may be fetched by a list, or is read in place.
 std::shared_ptr<RemotePiece> Fetches::make_piece(const plan::Fetch& fetch, const OperationRun& operation, int source,
-                                                 Index step, bool listed) {
+                                                 Index step, bool buffered) {
   const TensorInstance& tensor = context_.tensors.at(fetch.piece.tensor);
   const Box& box = fetch.piece.box;
   const bool own = source == context_.me;
   Index& window = own ? footprint_.loaded : footprint_.fetched;
   auto piece =
-      (tensor.sized() && !own) || listed
+      (tensor.sized() && !own) || !buffered
           ? std::make_shared<RemotePiece>(window, fetch.bytes.expected_bytes(), box)
           : std::make_shared<RemotePiece>(window, context_.store.allocate(box.volume() * tensor.element_bytes()), box);
   piece->step = step;
@@ -59,8 +49,9 @@ void Fetches::fetch(OperationRun& operation, Index step) {
     }
     const std::shared_ptr<Meetings> meetings =
         fetch.listed < 0 ? nullptr : lists_.meetings_of(operation, static_cast<std::size_t>(fetch.listed));
-    const plan::TreePlace place = place_in_tree(operation, fetch);
-    auto piece = make_piece(fetch, operation, static_cast<int>(place.parent), step, meetings != nullptr);
+    const plan::TreePlace place = plan::place_of_fetch(operation.space, operation.step, fetch, context_.me);
+    const bool in_place = leases_.apply(tensor, fetch, place);
+    auto piece = make_piece(fetch, operation, static_cast<int>(place.parent), step, meetings == nullptr && !in_place);
     Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, context_.me};
     request.site = piece->site;
     request.number = piece->request;
@@ -71,7 +62,8 @@ void Fetches::fetch(OperationRun& operation, Index step) {
       if (asked) batches[source].push_back(*asked);
       continue;
     }
-    request.slot = expect(piece, fetch, tensor);
+    request.in_place = in_place;
+    request.slot = in_place ? leases_.expect(piece) : expect(piece, fetch, tensor);
     const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
     if (place.parent != fetch.owner) {
       request.operation = key.operation;

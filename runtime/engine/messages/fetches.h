@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/engine/messages/leases.h"
 #include "runtime/engine/messages/lists.h"
 #include "runtime/engine/messages/relays.h"
 #include "runtime/engine/messages/sized_transfers.h"
@@ -22,22 +23,22 @@ namespace tdsl::rt {
 class Fetches {
  public:
   Fetches(Context& context, Footprint& footprint, Outbox& outbox, SizedTransfers& sized, DiskTransfers& disk,
-          Relays& relays, Lists& lists)
+          Relays& relays, Lists& lists, Leases& leases)
       : context_(context),
         footprint_(footprint),
         outbox_(outbox),
         sized_(sized),
         disk_(disk),
         relays_(relays),
-        lists_(lists) {}
+        lists_(lists),
+        leases_(leases) {}
 
   /// Fetches the pieces of the operation's next step, numbered `step` as admitted.
   void fetch(OperationRun& operation, Index step);
 
  private:
   [[nodiscard]] std::shared_ptr<RemotePiece> make_piece(const plan::Fetch& fetch, const OperationRun& operation,
-                                                        int source, Index step, bool listed = false);
-  [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
+                                                        int source, Index step, bool buffered = true);
   [[nodiscard]] Index expect(const std::shared_ptr<RemotePiece>& piece, const plan::Fetch& fetch,
                              const TensorInstance& tensor);
 
@@ -48,6 +49,7 @@ class Fetches {
   DiskTransfers& disk_;
   Relays& relays_;
   Lists& lists_;
+  Leases& leases_;
   std::uint32_t requests_ = 0;
 };
 

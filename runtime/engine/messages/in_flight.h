@@ -103,6 +103,7 @@ class InFlight {
     Relay* relay = nullptr;      ///< of a send to a child
     std::optional<Sent> sent{};  ///< of an answer, if the run is traced
     bool served = false;         ///< an answer read from disk
+    bool lent = false;           ///< an answer that its requester reads in place, until it has done so
   };
 
   explicit InFlight(const Context& context) : slots(context.world.size(), context.world.max_tag()), context_(context) {}
@@ -129,7 +130,8 @@ class InFlight {
   }
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   [[nodiscard]] bool any_send() const {
-    return messages_.find_if([](const Message& message) { return message.piece == nullptr; }) != nullptr;
+    return messages_.find_if([](const Message& message) { return message.piece == nullptr && !message.lent; }) !=
+           nullptr;
   }
   /// The rank that sends the piece; none if no message is expected.
   [[nodiscard]] std::optional<int> source_of(const std::shared_ptr<RemotePiece>& piece) const {

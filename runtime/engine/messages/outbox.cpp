@@ -63,9 +63,27 @@ void Outbox::grant(int rank, const wire::Go& go) {
   filled_ = true;
 }
 
+void Outbox::lend(int rank, const wire::Lease& lease) {
+  leases_[rank].push_back(lease);
+  filled_ = true;
+}
+
+void Outbox::end_lease(int rank, Index number) {
+  returns_[rank].push_back(number);
+  filled_ = true;
+}
+
+RemotePiece::~RemotePiece() {
+  used -= counted;
+  if (lender != nullptr) lender->end_lease(source, lease);
+}
+
 std::vector<Posting> Outbox::take() {
   for (const auto& [rank, sizes] : std::exchange(sizes_, {})) tell(rank, wire::kSizes, wire::encode_sizes(sizes));
   for (const auto& [rank, grants] : std::exchange(grants_, {})) tell(rank, wire::kGo, wire::encode_goes(grants));
+  for (const auto& [rank, leases] : std::exchange(leases_, {})) tell(rank, wire::kLeases, wire::encode_leases(leases));
+  for (const auto& [rank, numbers] : std::exchange(returns_, {}))
+    tell(rank, wire::kReturns, wire::encode_returns(numbers));
   open_packs_.clear();
   filled_ = false;
   return std::exchange(postings_, {});

@@ -92,6 +92,9 @@ class Outbox {
   /// Sizes and grants of sized blocks: one message per rank and poll.
   void announce(int rank, const wire::Size& size);
   void grant(int rank, const wire::Go& go);
+  /// Boxes that peers read in place, and ends of this rank's reading: likewise.
+  void lend(int rank, const wire::Lease& lease);
+  void end_lease(int rank, Index number);
 
   /// Removes and returns all postings.
   [[nodiscard]] std::vector<Posting> take();
@@ -106,6 +109,8 @@ class Outbox {
   std::map<std::pair<int, int>, std::size_t> open_packs_;  ///< by rank and site: index of the last pack in `postings_`
   std::map<int, std::vector<wire::Size>> sizes_;           ///< by rank
   std::map<int, std::vector<wire::Go>> grants_;
+  std::map<int, std::vector<wire::Lease>> leases_;
+  std::map<int, std::vector<Index>> returns_;
 };
 
 }  // namespace tdsl::rt

@@ -16,6 +16,8 @@ using plan::Index;
 
 /// The list 0 in the place of an operation; later ones below it.
 constexpr Index kFirstList = -2;
+/// Added to the number of dimensions of a box that is read in place.
+constexpr Index kInPlace = 1 << 8;
 
 void put(std::vector<std::byte>& bytes, Index value) {
   for (const std::byte byte : std::bit_cast<std::array<std::byte, sizeof value>>(value)) bytes.push_back(byte);
@@ -88,7 +90,7 @@ std::vector<std::byte> encode_requests(std::span<const Request> requests) {
     put(bytes, request.site | static_cast<Index>(request.number) << 32);
     put(bytes, request.list >= 0 ? kFirstList - request.list : request.operation);
     if (request.operation >= 0) put(bytes, request.super_block);
-    put(bytes, request.box.rank);
+    put(bytes, request.box.rank + (request.in_place ? kInPlace : 0));
     for (int d = 0; d < request.box.rank; ++d) {
       put(bytes, request.box[d].lo);
       put(bytes, request.box[d].hi);
@@ -110,7 +112,9 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
     request.operation = take(bytes);
     if (request.operation <= kFirstList) request.list = kFirstList - std::exchange(request.operation, -1);
     if (request.operation >= 0) request.super_block = take(bytes);
-    request.box.rank = static_cast<int>(take(bytes));
+    const Index rank = take(bytes);
+    request.in_place = rank >= kInPlace;
+    request.box.rank = static_cast<int>(rank % kInPlace);
     for (int d = 0; d < request.box.rank; ++d) {
       request.box[d].lo = take(bytes);
       request.box[d].hi = take(bytes);
@@ -173,6 +177,35 @@ std::vector<Go> decode_goes(std::span<const std::byte> bytes) {
     for (Index* const x : {&go.offer, &go.tag}) *x = take(bytes);
   }
   return goes;
+}
+
+std::vector<std::byte> encode_leases(std::span<const Lease> leases) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<Index>(leases.size()));
+  for (const Lease& lease : leases) {
+    for (const Index x : {lease.slot, lease.offset, lease.number}) put(bytes, x);
+  }
+  return bytes;
+}
+
+std::vector<Lease> decode_leases(std::span<const std::byte> bytes) {
+  std::vector<Lease> leases(static_cast<std::size_t>(take(bytes)));
+  for (Lease& lease : leases) {
+    for (Index* const x : {&lease.slot, &lease.offset, &lease.number}) *x = take(bytes);
+  }
+  return leases;
+}
+
+std::vector<std::byte> encode_returns(std::span<const Index> numbers) {
+  std::vector<std::byte> bytes;
+  for (const Index number : numbers) put(bytes, number);
+  return bytes;
+}
+
+std::vector<Index> decode_returns(std::span<const std::byte> bytes) {
+  std::vector<Index> numbers;
+  while (!bytes.empty()) numbers.push_back(take(bytes));
+  return numbers;
 }
 
 std::vector<std::byte> encode_note(const Note& note) {

@@ -27,6 +27,8 @@ enum Tag : int {
   kNotice = 11,
   kNoted = 12,
   kLeave = 13,
+  kLeases = 14,
+  kReturns = 15,
   kPulse = 20,
   kAsk = 21,
   kStatus = 22
@@ -72,6 +74,18 @@ struct Go {
 };
 [[nodiscard]] std::vector<std::byte> encode_goes(std::span<const Go> goes);
 [[nodiscard]] std::vector<Go> decode_goes(std::span<const std::byte> bytes);
+
+/// Answers a request for a box that the requester reads in place.
+struct Lease {
+  plan::Index slot = 0;    ///< of the request
+  plan::Index offset = 0;  ///< of the box's first element in the sender's window
+  plan::Index number = 0;  ///< the sender's identifier of the lease, returned when the requester has read the box
+};
+[[nodiscard]] std::vector<std::byte> encode_leases(std::span<const Lease> leases);
+[[nodiscard]] std::vector<Lease> decode_leases(std::span<const std::byte> bytes);
+/// Numbers of leases that have ended.
+[[nodiscard]] std::vector<std::byte> encode_returns(std::span<const plan::Index> numbers);
+[[nodiscard]] std::vector<plan::Index> decode_returns(std::span<const std::byte> bytes);
 
 /// A number and a text: exit code and message, or sequence number and value.
 struct Note {

@@ -22,6 +22,7 @@ struct Request {
   plan::Index operation = -1;  ///< for a relay's copy: the operation (numbered as submitted) and super-block that fetch
                                ///< it; -1: the owner's block
   plan::Index super_block = 0;
+  bool in_place = false;     ///< reads the block's memory instead of receiving the box (Note [Shared windows])
   plan::Index list = -1;     ///< the requester's list of the box's rows; -1: the whole box
   plan::Index slot = 0;      ///< tag of the answer; for a box in a pack, the requester's identifier of it
   int site = 0;              ///< site whose statistics count the answer

@@ -12,6 +12,7 @@
 
 #include "runtime/base/number_format.h"
 #include "runtime/check.h"
+#include "runtime/engine/store/shared_windows.h"
 
 namespace tdsl::rt {
 
@@ -82,8 +83,8 @@ void raise_to(std::atomic<plan::Index>& peak, plan::Index value) {
 
 }  // namespace
 
-Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
-  data_ = store.take(bytes);
+Buffer::Buffer(Store& store, plan::Index bytes, bool windowed) : store_(store), bytes_(bytes), windowed_(windowed) {
+  data_ = store.take(bytes, windowed);
   if (data_ == nullptr) {
     throw RunError("out of memory: a block of " + format_bytes(bytes) + " could not be allocated; this rank holds " +
                    format_bytes(store.live_bytes()) + " in blocks [out-of-memory]");
@@ -94,7 +95,7 @@ Buffer::Buffer(Store& store, plan::Index bytes) : store_(store), bytes_(bytes) {
 Buffer::~Buffer() {
   if (lent_) return;
   store_.remove(bytes_);
-  store_.give_back(data_, bytes_);
+  store_.give_back(data_, bytes_, windowed_);
 }
 
 // A size class adds at most an eighth, so that buffers of nearly the same size can reuse it. Untouched pages cost
@@ -179,16 +180,34 @@ struct ObjectAllocator {
 
 }  // namespace
 
-BufferRef Store::allocate(plan::Index bytes) {
-  return std::allocate_shared<Buffer>(ObjectAllocator<Buffer>(&objects_), *this, bytes);
+BufferRef Store::new_buffer(plan::Index bytes, bool windowed) {
+  return std::allocate_shared<Buffer>(ObjectAllocator<Buffer>(&objects_), *this, bytes, windowed);
 }
 
+BufferRef Store::allocate(plan::Index bytes) { return new_buffer(bytes, false); }
+
+BufferRef Store::allocate_block(plan::Index bytes) {
+  return new_buffer(bytes, windows_ != nullptr && windows_->has(bytes));
+}
+
+void Store::share(std::unique_ptr<SharedWindows> windows) {
+  const std::lock_guard lock(mutex_);
+  TDSL_CHECK(live_buffers_ == 0 && windows_ == nullptr, "windows are opened before the first block");
+  windows_ = std::move(windows);
+}
+
+Store::Store() = default;
 Store::~Store() { shrink(0); }
 
+/// Returns kept memory to the system until at most that many bytes are kept.
 void Store::shrink(plan::Index most) {
-  while (kept_.bytes() > most) {
-    const KeptMemory::Piece largest = kept_.take_largest();
-    free_memory(largest.data, largest.bytes);
+  while (kept_bytes() > most) {
+    const bool windowed = kept_.bytes() == 0;
+    const KeptMemory::Piece largest = (windowed ? kept_windowed_ : kept_).take_largest();
+    if (windowed)
+      windows_->own().give_back(largest.data, largest.bytes);
+    else
+      free_memory(largest.data, largest.bytes);
   }
 }
 
@@ -197,7 +216,7 @@ void Store::end_run(plan::Index most) {
   TDSL_CHECK(live_buffers_ == 0, "no run uses the store");
   shrink(most);
   peak_bytes_ = largest_buffer_bytes_ = 0;
-  peak_held_bytes_ = kept_.bytes();
+  peak_held_bytes_ = kept_bytes();
 }
 
 /// Limit on live and kept bytes together.
@@ -205,30 +224,36 @@ plan::Index Store::most_held() const {
   return limit_ > 0 ? std::min<plan::Index>(peak_held_bytes_, limit_) : peak_held_bytes_.load();
 }
 
-std::byte* Store::take(plan::Index wanted) {
-  if (!kKeeps) return new_memory(wanted, wanted);
-  const plan::Index bytes = KeptMemory::size_class(wanted);
+/// The same as new_memory for either kind.
+std::byte* Store::new_pages(plan::Index bytes, plan::Index wanted, bool windowed) {
+  return windowed ? windows_->own().take(bytes, wanted) : new_memory(bytes, wanted);
+}
+
+std::byte* Store::take(plan::Index wanted, bool windowed) {
   const std::lock_guard lock(mutex_);
-  if (std::byte* const data = kept_.take(bytes)) {
+  if (!kKeeps && !keeps_all_) return new_pages(wanted, wanted, windowed);
+  const plan::Index bytes = KeptMemory::size_class(wanted);
+  if (std::byte* const data = (windowed ? kept_windowed_ : kept_).take(bytes)) {
     // Near the limit, pages beyond the new use that an earlier use has touched are returned.
-    if (limit_ > 0 && bytes >= kMappedFrom && held_bytes_ + kept_.bytes() + bytes > limit_ - limit_ / 8) {
+    if (limit_ > 0 && bytes >= kMappedFrom && held_bytes_ + kept_bytes() + bytes > limit_ - limit_ / 8) {
       const std::size_t used = rounded(wanted, kPage);
-      if (used < rounded(bytes, kPage)) ::madvise(data + used, rounded(bytes, kPage) - used, MADV_DONTNEED);
+      if (used < rounded(bytes, kPage))
+        ::madvise(data + used, rounded(bytes, kPage) - used, windowed ? MADV_REMOVE : MADV_DONTNEED);
     }
     return data;
   }
-  while (kept_.bytes() > 0 && held_bytes_ + kept_.bytes() + bytes > most_held()) {
-    const KeptMemory::Piece largest = kept_.take_largest();
-    free_memory(largest.data, largest.bytes);
-  }
-  return new_memory(bytes, wanted);
+  while (!keeps_all_ && kept_bytes() > 0 && held_bytes_ + kept_bytes() + bytes > most_held()) shrink(kept_bytes() - 1);
+  return new_pages(bytes, wanted, windowed);
 }
 
-void Store::give_back(std::byte* data, plan::Index wanted) {
-  const plan::Index bytes = kKeeps ? KeptMemory::size_class(wanted) : wanted;
-  if (kKeeps) {
+void Store::give_back(std::byte* data, plan::Index wanted, bool windowed) {
+  const bool keeps = kKeeps || keeps_all_;
+  const plan::Index bytes = keeps ? KeptMemory::size_class(wanted) : wanted;
+  {
     const std::lock_guard lock(mutex_);
-    if (held_bytes_ + kept_.bytes() + bytes <= most_held()) return kept_.add(data, bytes);
+    if (keeps && (keeps_all_ || held_bytes_ + kept_bytes() + bytes <= most_held()))
+      return (windowed ? kept_windowed_ : kept_).add(data, bytes);
+    if (windowed) return windows_->own().give_back(data, bytes);
   }
   free_memory(data, bytes);
 }

@@ -11,12 +11,14 @@
 
 namespace tdsl::rt {
 
+class SharedWindows;
 class Store;
 
 /// A block's memory: one buffer, freed with its last reference, 64-byte aligned.
 class Buffer {
  public:
-  Buffer(Store& store, plan::Index bytes);
+  /// `windowed`: in this rank's shared window.
+  Buffer(Store& store, plan::Index bytes, bool windowed);
   /// Borrowed memory, which is not counted.
   Buffer(Store& store, std::byte* lent, plan::Index bytes) : store_(store), data_(lent), bytes_(bytes), lent_(true) {}
   ~Buffer();
@@ -30,6 +32,7 @@ class Buffer {
   std::byte* data_ = nullptr;
   plan::Index bytes_ = 0;
   bool lent_ = false;
+  bool windowed_ = false;
 };
 using BufferRef = std::shared_ptr<Buffer>;
 /// 0 without a buffer.
@@ -79,7 +82,7 @@ class ObjectMemory {
 /// loops would grow without bound. So a loop in its steady state allocates no buffer.
 class Store {
  public:
-  Store() = default;
+  Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
@@ -89,21 +92,32 @@ class Store {
   /// From now on keeps freed buffers only while kept and live bytes together stay within `bytes`.
   void limit(plan::Index bytes) { limit_ = bytes; }
 
+  /// From now on keeps all freed memory for later buffers: addresses of buffers stay valid until the store's end.
+  void keep_all() { keeps_all_ = true; }
+
   /// A new buffer; throws RunError ("out of memory" with sizes) if the system refuses.
   [[nodiscard]] BufferRef allocate(plan::Index bytes);
+  /// A new buffer for a dense block of a tensor, which neighbours may read: a large one lies in the shared window.
+  [[nodiscard]] BufferRef allocate_block(plan::Index bytes);
+
+  /// Windows for blocks allocated from now on; null: none.
+  void share(std::unique_ptr<SharedWindows> windows);
+  [[nodiscard]] const SharedWindows* windows() const { return windows_.get(); }
 
   [[nodiscard]] plan::Index live_bytes() const { return live_bytes_.load(); }
   [[nodiscard]] plan::Index peak_bytes() const { return peak_bytes_.load(); }
   [[nodiscard]] plan::Index largest_buffer_bytes() const { return largest_buffer_bytes_.load(); }
   [[nodiscard]] plan::Index live_buffers() const { return live_buffers_.load(); }
-  [[nodiscard]] plan::Index kept_bytes() const { return kept_.bytes(); }
+  [[nodiscard]] plan::Index kept_bytes() const { return kept_.bytes() + kept_windowed_.bytes(); }
 
  private:
   friend class Buffer;
   /// Memory of that size, possibly reused; null if the system refuses.
-  std::byte* take(plan::Index bytes);
+  std::byte* take(plan::Index bytes, bool windowed);
+  [[nodiscard]] std::byte* new_pages(plan::Index bytes, plan::Index wanted, bool windowed);
+  [[nodiscard]] BufferRef new_buffer(plan::Index bytes, bool windowed);
   [[nodiscard]] plan::Index most_held() const;
-  void give_back(std::byte* data, plan::Index bytes);
+  void give_back(std::byte* data, plan::Index bytes, bool windowed);
   void add(plan::Index bytes);
   void remove(plan::Index bytes);
   std::atomic<plan::Index> live_bytes_{0};
@@ -114,8 +128,10 @@ class Store {
   std::atomic<plan::Index> peak_held_bytes_{0};
   void shrink(plan::Index most);
   plan::Index limit_ = 0;  ///< 0: none
-  std::mutex mutex_;       ///< guards the kept memory
-  KeptMemory kept_;
+  bool keeps_all_ = false;
+  std::mutex mutex_;  ///< guards the kept memory and this rank's window
+  KeptMemory kept_, kept_windowed_;
+  std::unique_ptr<SharedWindows> windows_;
   ObjectMemory objects_;
 };
 

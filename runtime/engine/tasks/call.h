@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "runtime/engine/watch/profile.h"
 
 namespace tdsl::rt {
+
+/// A kernel of more points may be called in pieces (Note [Long kernels]).
+inline constexpr Index kPointsAtOnce = Index{1} << 20;
 
 /// Under --memory: throws RunError if memory has no room for a block of `bytes` of the task, which runs alone. Without
 /// the lock.
@@ -102,6 +106,10 @@ class KernelCalls {
   SiteCounts& profile_;
   CheckBlock check_;
 };
+
+/// The arguments of a call of the task's kernel, without sinks; refer to `run` and `outputs`.
+[[nodiscard]] TaskArgs arguments_of(const TaskRun& task, const Call::Run& run, std::span<const Operand> outputs,
+                                    bool fresh);
 
 /// The box of output `k` computed by the task: its tile, or a loop's whole result.
 [[nodiscard]] Box output_box(const TaskRun& task, std::size_t k);

@@ -189,6 +189,19 @@ RowListRef rows_met(const TaskRun& task, std::size_t k) {
   return blocks.size() == 1 ? met.meetings->of_block.at(blocks.front().number) : met.meetings->all;
 }
 
+/// The blocks of a dense operand in place, for a kernel that reads them one by one.
+Operand find_dense_blocks(const Input& input, Call& call) {
+  std::vector<BlockPart>& blocks = call.blocks.emplace_back();
+  for (const InputPart& part : input.parts) {
+    const Operand block = operand_of(input, part);
+    blocks.push_back({block.box, block.data, block.box.volume() * input.element_bytes});
+  }
+  Operand operand;
+  operand.parts = blocks;
+  operand.box = input.box;
+  return operand;
+}
+
 /// The operand's blocks in place, without assembly.
 Operand find_blocks(const Input& input, Call& call) {
   std::vector<BlockPart>& blocks = call.blocks.emplace_back();
@@ -237,6 +250,19 @@ void KernelCalls::prepare(TaskRun& task, Call& call) {
   }
 }
 
+TaskArgs arguments_of(const TaskRun& task, const Call::Run& run, std::span<const Operand> outputs, bool fresh) {
+  TaskArgs args;
+  args.labels = run.labels;
+  args.inputs = run.inputs;
+  args.outputs = outputs;
+  args.out_box = task.out_box;
+  args.first = task.task.first;
+  args.last = task.task.last;
+  args.hit = task.task.hit;
+  args.fresh = fresh;
+  return args;
+}
+
 // A loop's empty result has no blocks, and its tensor may be freed before the loop runs: the shape comes from the
 // operation.
 Box output_box(const TaskRun& task, std::size_t k) {
@@ -267,6 +293,7 @@ Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box&
       return part_of(operand_of(input, part), box, input.element_bytes);
     }
   }
+  if (task.operation->op().by_blocks && met == nullptr) return find_dense_blocks(input, call);
   BufferRef buffer = context_.store.allocate(box.volume() * input.element_bytes);
   Call::Assembly assembly{.whole = row_major(buffer->data(), box), .element_bytes = input.element_bytes};
   assembly.buffer = std::move(buffer);
@@ -298,7 +325,7 @@ void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
     if (operation.lend) block.buffer = operation.lend(task.out_box);
     if (block.buffer == nullptr) take_over_operand(task, *output, block);
     if (block.buffer == nullptr)
-      block.buffer = context_.store.allocate(task.out_box.volume() * output->element_bytes());
+      block.buffer = context_.store.allocate_block(task.out_box.volume() * output->element_bytes());
   }
 }
 
@@ -313,7 +340,7 @@ void KernelCalls::begin_updated(TaskRun& task, Call& call) {
     block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
     return;
   }
-  block.buffer = context_.store.allocate(task.out_box.volume() * output.element_bytes());
+  block.buffer = context_.store.allocate_block(task.out_box.volume() * output.element_bytes());
   Call::Assembly copy{row_major(block.buffer->data(), task.out_box), output.element_bytes()};
   const Box written = written_box(task);
   for (const InputPart& part : base.parts) {
@@ -342,7 +369,7 @@ void KernelCalls::begin_continued(TaskRun& task, Call& call) {
         continue;
       }
     }
-    block.buffer = context_.store.allocate(box.volume() * output.element_bytes());
+    block.buffer = context_.store.allocate_block(box.volume() * output.element_bytes());
     if (read < 0) continue;
     Call::Assembly copy{row_major(block.buffer->data(), box), output.element_bytes()};
     const Input& input = task.inputs[static_cast<std::size_t>(read)];

@@ -24,6 +24,7 @@ struct Meetings;
 struct SiteStatistics;
 struct OperationRun;
 struct Relay;
+class Outbox;
 
 /// A box fetched from its owner. Held by the operation until it has admitted the last step that may need it, and by the
 /// tasks that read it; its bytes leave the window with the last hold.
@@ -36,7 +37,8 @@ struct RemotePiece {
   RemotePiece(Index& window, Index expected, const Box& where) : box(where), counted(expected), used(window) {
     used += counted;
   }
-  ~RemotePiece() { used -= counted; }
+  /// Ends the lease of a piece that is read in place.
+  ~RemotePiece();
   RemotePiece(const RemotePiece&) = delete;
   RemotePiece& operator=(const RemotePiece&) = delete;
 
@@ -59,6 +61,9 @@ struct RemotePiece {
   double asked = 0;   ///< time of the request
   Index counted = 0;  ///< bytes in the window
   Index& used;
+  // A piece that is read in place has its owner's memory for a buffer:
+  Outbox* lender = nullptr;  ///< null: it is received, or has not arrived
+  Index lease = 0;           ///< the owner's identifier
   // Sized blocks, and pieces that may be fetched by lists:
   Index step = 0;  ///< fetching step, numbered as admitted
   int site = 0;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/disk/disk.h"
-#include "runtime/plan/cost/last_uses.h"
+#include "runtime/engine/tasks/repeated.h"
 
 namespace tdsl::rt {
 
@@ -44,14 +44,7 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
     operation->operands.push_back(&context_.tensors.at(id));
     ++operation->operands.back()->readers;
   }
-  for (const plan::Access& access : description.reads) {
-    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 &&
-                           plan::reads_where_it_writes(description, access);
-    operation->pointwise_base.push_back(pointwise);
-    operation->replaceable.push_back(operation->space.panels() == 1 &&
-                                     plan::may_write_into(description, access.tensor));
-    operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
-  }
+  describe_reads(*operation);
   for (const plan::TensorDesc& output : description.outputs) {
     operation->outputs.push_back(&context_.tensors.add(outside_(output.id)));
     operation->outputs.back()->site = description.site;
@@ -67,6 +60,12 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
   operation->self = std::prev(unfinished_.end());
   to_admit_.push_back(operation.get());
   return *operation;
+}
+
+std::shared_ptr<RepeatedOperation> Operations::list(std::shared_ptr<plan::PlannedOp> op) {
+  auto repeated = std::make_shared<RepeatedOperation>(std::move(op), outside_, context_.me, listed_tasks_);
+  repeated->run.seconds_per_point = seconds_per_point(repeated->run, context_.options.machine);
+  return list_tasks(*repeated, outside_) ? std::move(repeated) : nullptr;
 }
 
 OperationRun* Operations::next() {

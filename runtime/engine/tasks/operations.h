@@ -10,6 +10,8 @@
 
 namespace tdsl::rt {
 
+struct RepeatedOperation;
+
 /// Submitted, incomplete operations, in order.
 class Operations {
  public:
@@ -24,6 +26,11 @@ class Operations {
   [[nodiscard]] bool have_room() const;
   /// Enters an operation and the tensors that it computes.
   OperationRun& enter(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, Engine::Lend lend);
+  /// Lists the tasks of an operation of dense tensors, which this rank, running alone, may repeat (Note [Repeats]);
+  /// null: there are too many. The outside lookup must know its tensors.
+  [[nodiscard]] std::shared_ptr<RepeatedOperation> list(std::shared_ptr<plan::PlannedOp> op);
+  /// The number of an operation that runs at once, not as a submitted one.
+  [[nodiscard]] Index number_repeated() { return submitted_++; }
   /// The oldest operation with a step to admit, with that step listed; null: none. Operations whose steps are all
   /// admitted release their operands.
   [[nodiscard]] OperationRun* next();
@@ -48,6 +55,7 @@ class Operations {
   std::list<std::shared_ptr<OperationRun>> unfinished_;
   std::deque<OperationRun*> to_admit_;  ///< with steps to admit
   Index submitted_ = 0;
+  Index listed_tasks_ = 0;  ///< of operations that may be repeated
 };
 
 }  // namespace tdsl::rt

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/kernels/progress.h"
+
 namespace tdsl::rt {
 
 namespace {
@@ -51,6 +53,32 @@ bool ReadyQueue::wake_worker() {
   ++woken_;
   wake_.notify_one();
   return true;
+}
+
+void SharedLoop::run() {
+  try {
+    for (plan::Index k = next.fetch_add(1); k < count; k = next.fetch_add(1)) {
+      (*body)(k);
+      progress::tick();
+    }
+  } catch (...) {
+    next = count;
+    throw;
+  }
+}
+
+void ReadyQueue::share(SharedLoop& loop) {
+  loops_.push_back(&loop);
+  plan::Index wanted = loop.count - 1;
+  while (wanted > 0 && wake_worker()) --wanted;
+  if (wanted == 0) return;
+  if (start_ != nullptr) return start_workers();
+  if (awaited_ != nullptr && !program_woken_) wake_program();
+}
+
+void ReadyQueue::end(Lock& lock, SharedLoop& loop) {
+  std::erase(loops_, &loop);
+  loop.left.wait(lock, [&loop] { return loop.helpers == 0; });
 }
 
 void ReadyQueue::wake_all() {

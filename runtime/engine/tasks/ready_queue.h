@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -11,6 +14,20 @@
 #include "runtime/engine/tasks/operation.h"
 
 namespace tdsl::rt {
+
+/// A loop of a running kernel whose iterations threads without a task join in running (base/shared_loop.h).
+struct SharedLoop {
+  plan::Index count = 0;
+  const std::function<void(plan::Index)>* body = nullptr;
+  std::atomic<plan::Index> next{0};  ///< the first iteration that no thread has taken
+  // Under the lock:
+  int helpers = 0;  ///< threads beside the task's that run iterations
+  std::exception_ptr error;
+  std::condition_variable left;
+
+  /// Runs iterations until all are taken. Without the lock. An exception leaves out the iterations not taken yet.
+  void run();
+};
 
 /// Ready tasks, oldest first, and the threads that sleep until there is work for them. Under the lock.
 ///
@@ -66,6 +83,22 @@ class ReadyQueue {
   }
   /// False if no worker sleeps.
   bool wake_worker();
+  /// Offers iterations of a loop to threads without a task, and wakes those that sleep.
+  void share(SharedLoop& loop);
+  /// True if some loop has iterations that no thread has taken.
+  [[nodiscard]] bool shares() const { return std::ranges::any_of(loops_, has_rest); }
+  /// The first such loop, which the caller joins; null if the last one has meanwhile been taken.
+  [[nodiscard]] SharedLoop* join() {
+    const auto found = std::ranges::find_if(loops_, has_rest);
+    if (found == loops_.end()) return nullptr;
+    ++(*found)->helpers;
+    return *found;
+  }
+  static void leave(SharedLoop& loop) {
+    if (--loop.helpers == 0) loop.left.notify_all();
+  }
+  /// All iterations are taken: waits until the threads that joined have left.
+  void end(Lock& lock, SharedLoop& loop);
   /// Wakes all threads: the state of the engine has changed.
   void wake_all();
 
@@ -84,6 +117,7 @@ class ReadyQueue {
   struct Younger {
     bool operator()(const TaskRun* a, const TaskRun* b) const { return a->order > b->order; }
   };
+  [[nodiscard]] static bool has_rest(const SharedLoop* loop) { return loop->next < loop->count; }
   /// Nanoseconds.
   [[nodiscard]] static std::int64_t work_of(const TaskRun& task);
   void wake_one() {
@@ -96,7 +130,8 @@ class ReadyQueue {
 
   const Context& context_;
   std::priority_queue<TaskRun*, std::vector<TaskRun*>, Younger> tasks_;
-  std::int64_t work_ = 0;  ///< of the ready tasks
+  std::int64_t work_ = 0;           ///< of the ready tasks
+  std::vector<SharedLoop*> loops_;  ///< of running kernels
   std::condition_variable wake_, program_;
   int sleeping_ = 0;                                ///< workers that sleep and have not been woken
   int woken_ = 0;                                   ///< woken workers that do not run yet

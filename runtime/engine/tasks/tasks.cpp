@@ -50,38 +50,20 @@ void Tasks::leave(TaskRun& task) {
   spare_.splice(spare_.begin(), tasks, task.self);
 }
 
+void Tasks::promise_output(const TaskRun& task) {
+  const plan::Estimate bytes = task.operation->space.output_bytes(task.task.tile);
+  footprint_.promised += footprint_.counted(bytes);
+  footprint_.output += bytes.expected_bytes();
+}
+
 void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) {
   TaskRun& run = enter(operation, step);
-  run.task = task;
-  run.out_box = operation.space.out_box(task.tile);
-  run.out_number = operation.space.plan().space.linear(task.tile);
-  run.panel = operation.step.panel;
+  const bool computes = locate(run, task, operation.step.panel);
   ++operation.tasks_begun;
-  if (task.first) {
-    const plan::Estimate bytes = operation.space.output_bytes(task.tile);
-    footprint_.promised += footprint_.counted(bytes);
-    footprint_.output += bytes.expected_bytes();
-  }
+  if (task.first) promise_output(run);
   const plan::Op& op = operation.op();
-  operation.space.label_intervals(task.tile, task.panel, run.labels);
-  if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});
-  const Index points = operation.space.points(run.labels);
-  const bool computes = task.hit && points > 0;
-  run.predicted = computes ? static_cast<double>(points) * operation.seconds_per_point : 0;
-  run.inputs.resize(op.reads.size());
-  for (std::size_t k = 0; k < op.reads.size(); ++k) {
-    Input& input = run.inputs[k];
-    Box box = operation.space.access_box(op.reads[k], run.labels);
-    if (computes) {
-      find_input(run, input, op.reads[k].tensor, box);
-      continue;
-    }
-    for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
-    input.tensor = nullptr;
-    input.element_bytes = 0;
-    input.sized = false;
-    input.box = box;
-  }
+  for (std::size_t k = 0; computes && k < op.reads.size(); ++k)
+    find_input(run, run.inputs[k], op.reads[k].tensor, Box(run.inputs[k].box));
   if (op.base >= 0 && task.first) {
     find_input(run, run.base, op.base, run.out_box);
     for (const InputPart& part : run.base.parts)
@@ -172,12 +154,7 @@ void Tasks::complete(TaskRun& task) {
   release(task.base);
   if (task.task.last) {
     operation.last_panel.erase(task.out_number);
-    const plan::Estimate bytes = operation.space.output_bytes(task.task.tile);
-    footprint_.output -= bytes.expected_bytes();
-    if (operation.sized_output) footprint_.promised -= footprint_.counted(bytes);
-    for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
-      if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
-    }
+    complete_outputs(task);
   }
   if (task.next_panel != nullptr) ready_.satisfy(*task.next_panel);
   if (const auto last = operation.last_panel.find(task.out_number);
@@ -187,7 +164,41 @@ void Tasks::complete(TaskRun& task) {
   leave(task);
 }
 
-void Tasks::release(Input& input) {
+void Tasks::complete_outputs(const TaskRun& task) {
+  const OperationRun& operation = *task.operation;
+  const plan::Estimate bytes = operation.space.output_bytes(task.task.tile);
+  footprint_.output -= bytes.expected_bytes();
+  if (operation.sized_output) footprint_.promised -= footprint_.counted(bytes);
+  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+    if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
+  }
+}
+
+void Tasks::bind(RepeatedOperation& operation) {
+  const auto bind_parts = [](Input& input, TensorInstance* tensor, TensorTable& tensors) {
+    input.tensor = tensor;
+    for (InputPart& part : input.parts) {
+      part.local = &tensors.block(*tensor, part.number);
+      TDSL_CHECK(part.local->complete, "a repeated operation reads complete blocks");
+      ++part.local->uses;
+    }
+  };
+  for (TaskRun& task : operation.run.tasks) {
+    if (task.task.first) promise_output(task);
+    for (std::size_t k = 0; k < task.inputs.size(); ++k)
+      bind_parts(task.inputs[k], operation.reads[k], context_.tensors);
+    bind_parts(task.base, operation.reads.back(), context_.tensors);
+  }
+}
+
+void Tasks::end_repeated(TaskRun& task) {
+  for (Input& input : task.inputs) let_go(input);
+  let_go(task.base);
+  if (task.task.last) complete_outputs(task);
+}
+
+/// Gives up the operand's blocks and pieces.
+void Tasks::let_go(Input& input) {
   for (InputPart& part : input.parts) {
     if (part.local == nullptr) continue;
     --part.local->uses;
@@ -195,7 +206,12 @@ void Tasks::release(Input& input) {
   for (InputPart& part : input.parts) {
     part.remote = nullptr;
     if (part.local != nullptr) context_.tensors.free_if_unheld(*input.tensor, part.number);
+    part.local = nullptr;
   }
+}
+
+void Tasks::release(Input& input) {
+  let_go(input);
   input.parts.clear();
   if (input.parts.capacity() > kMostKeptParts) input.parts.shrink_to_fit();
 }

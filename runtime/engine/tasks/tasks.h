@@ -7,6 +7,7 @@
 
 #include "runtime/engine/messages/answers.h"
 #include "runtime/engine/tasks/operations.h"
+#include "runtime/engine/tasks/repeated.h"
 
 namespace tdsl::rt {
 
@@ -30,6 +31,10 @@ class Tasks {
   void end_inspection(TaskRun& task);
   /// Releases the task's operands, completes its blocks and removes it.
   void complete(TaskRun& task);
+  /// The tasks of a repeated operation hold the blocks that they read, all of which are complete.
+  void bind(RepeatedOperation& operation);
+  /// Releases the operands of such a task and completes its blocks.
+  void end_repeated(TaskRun& task);
 
  private:
   [[nodiscard]] TaskRun& enter(OperationRun& operation, Index step);
@@ -37,6 +42,9 @@ class Tasks {
   void add_local(TaskRun& task, InputPart& part, Block& block);
   void find_input(TaskRun& task, Input& input, plan::TensorId tensor, const Box& box);
   static void wait_for_panel(TaskRun& task);
+  void promise_output(const TaskRun& task);
+  void complete_outputs(const TaskRun& task);
+  void let_go(Input& input);
   void release(Input& input);
   void complete_block(TensorInstance& tensor, Index number);
 

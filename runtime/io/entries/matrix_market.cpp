@@ -164,8 +164,8 @@ class PartReader {
     std::string_view word = fields.word();
     T value{};
     Number result = Number::kMalformed;
-    if constexpr (std::is_same_v<T, bool>) {
-      TDSL_CHECK(false, "only patterns are read as bool");
+    if constexpr (std::is_same_v<T, bool> || kIsHalf<T>) {
+      TDSL_CHECK(false, "only patterns are read as bool and floats of two bytes");
     } else if constexpr (kIsComplex<T>) {
       result = fields.take_number(value.re);
       value.im = 0;

@@ -30,20 +30,22 @@ template <class T>
 }
 
 /// The element types of `.npy` data: X(kind, C++ type, element type).
-#define TDSL_NPY_TYPES(X)      \
-  X('b', bool, kBool)          \
-  X('i', std::int8_t, kI8)     \
-  X('i', std::int16_t, kI16)   \
-  X('i', std::int32_t, kI32)   \
-  X('i', std::int64_t, kI64)   \
-  X('u', std::uint8_t, kU8)    \
-  X('u', std::uint16_t, kU16)  \
-  X('u', std::uint32_t, kU32)  \
-  X('u', std::uint64_t, kU64)  \
-  X('f', float, kF32)          \
-  X('f', double, kF64)         \
-  X('c', Complex<float>, kC64) \
-  X('c', Complex<double>, kC128)
+#define TDSL_NPY_TYPES(X)        \
+  X('b', bool, kBool)            \
+  X('i', std::int8_t, kI8)       \
+  X('i', std::int16_t, kI16)     \
+  X('i', std::int32_t, kI32)     \
+  X('i', std::int64_t, kI64)     \
+  X('u', std::uint8_t, kU8)      \
+  X('u', std::uint16_t, kU16)    \
+  X('u', std::uint32_t, kU32)    \
+  X('u', std::uint64_t, kU64)    \
+  X('f', F16, kF16)              \
+  X('f', float, kF32)            \
+  X('f', double, kF64)           \
+  X('c', Complex<float>, kC64)   \
+  X('c', Complex<double>, kC128) \
+  X('V', Bf16, kBf16)
 
 struct NpyType {
   char kind;
@@ -72,6 +74,8 @@ template <class To, class From>
   if constexpr (kIsComplex<From> && !kIsComplex<To>) {
     TDSL_CHECK(false, "no complex number widens to a real one");
     return To{};
+  } else if constexpr (kIsHalf<From> && !std::is_same_v<From, To>) {
+    return static_cast<To>(static_cast<float>(value));
   } else {
     return static_cast<To>(value);
   }

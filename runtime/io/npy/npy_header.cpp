@@ -124,7 +124,7 @@ class DictionaryParser {
     if (type == std::end(kNpyTypes) || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
       std::string floats;
       for (const ElementInfo& info : kElementTypes) {
-        if (is_float(info.type)) floats += (info.type == ElementType::kC128 ? " and " : ", ") + std::string(info.name);
+        if (is_float(info.type)) floats += (info.type == ElementType::kBf16 ? " and " : ", ") + std::string(info.name);
       }
       throw RunError("`" + path_ + "` has the element type `" + descr +
                      "`; supported are bool, integers of 1 to 8 bytes" + floats + " [wrong-type]");
@@ -148,7 +148,7 @@ std::int64_t NpyHeader::element_count() const {
 }
 
 std::string NpyHeader::type_name() const {
-  return kind == 'b' ? "bool" : std::string(1, kind) + std::to_string(8 * bytes);
+  return kind == 'b' ? "bool" : (kind == 'V' ? "bf" : std::string(1, kind)) + std::to_string(8 * bytes);
 }
 
 NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path) {

@@ -159,9 +159,11 @@ bool NpyHeader::widens_to(ElementType to) const {
   if (kind == 'b') return true;
   if (to == ElementType::kBool) return false;
   if (kind == 'c') return is_complex(to) && bytes <= 2 * size;
-  if (kind != 'i' && kind != 'u') return is_float(to) && bytes <= size;
+  const ElementType own = type_of(*this);
+  if (kind != 'i' && kind != 'u') return is_float(to) && bytes <= size && (own == to || !is_half(to));
   // An unsigned integer needs one bit more than a signed one of the same size.
   const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
+  if (is_half(to)) return bits <= (to == ElementType::kF16 ? 11 : 8);
   if (is_float(to)) return bits <= 24 || size >= 8;
   if (is_unsigned(to)) return kind == 'u' && bytes <= size;
   return bits < 8 * size;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <tuple>
@@ -41,6 +42,61 @@ template <class V>
 [[nodiscard]] bool is_number([[maybe_unused]] V value) {
   if constexpr (std::is_floating_point_v<V>) return std::abs(value) <= std::numeric_limits<V>::max();
   return true;
+}
+
+/// The points of a rectangle that count.
+enum class Part : std::uint8_t { kNone, kSome, kAll };
+
+/// The elements of `target` at the points (i, j) for which all conditions hold; a reduction leaves the others as they
+/// are, and skips tiles without such points. A condition is linear in i and j, so that it holds in a rectangle if it
+/// does at the corners.
+///
+///     rt::blocked_reduction<double>(rows, columns, std::array{ks}, A, B, joins::sum_of_products<double>,
+///                                   blocked::Where(C, [](Index i, Index j) { return j <= i; }));
+template <class Target, class... Conditions>
+class Where {
+ public:
+  explicit Where(const Target& target, Conditions... conditions) : target_(target), conditions_(conditions...) {}
+
+  decltype(auto) operator()(Index i, Index j) const { return target_(i, j); }
+  [[nodiscard]] bool counts(Index i, Index j) const {
+    return std::apply([&](const auto&... holds) { return (... && holds(i, j)); }, conditions_);
+  }
+  /// Of nonempty intervals.
+  [[nodiscard]] Part part(Interval is, Interval js) const {
+    Part result = Part::kAll;
+    const auto restrict_to = [&](const auto& holds) {
+      const int corners = (holds(is.lo, js.lo) ? 1 : 0) + (holds(is.lo, js.hi - 1) ? 1 : 0) +
+                          (holds(is.hi - 1, js.lo) ? 1 : 0) + (holds(is.hi - 1, js.hi - 1) ? 1 : 0);
+      if (corners == 0) result = Part::kNone;
+      if (corners < 4 && result == Part::kAll) result = Part::kSome;
+    };
+    std::apply([&](const auto&... holds) { (restrict_to(holds), ...); }, conditions_);
+    return result;
+  }
+
+ private:
+  const Target& target_;
+  std::tuple<Conditions...> conditions_;
+};
+
+// A target without conditions has all points.
+template <class Target>
+[[nodiscard]] Part part_of([[maybe_unused]] const Target& target, [[maybe_unused]] Interval is,
+                           [[maybe_unused]] Interval js) {
+  if constexpr (requires { target.part(is, js); }) {
+    return target.part(is, js);
+  } else {
+    return Part::kAll;
+  }
+}
+template <class Target>
+[[nodiscard]] bool counts([[maybe_unused]] const Target& target, [[maybe_unused]] Index i, [[maybe_unused]] Index j) {
+  if constexpr (requires { target.counts(i, j); }) {
+    return target.counts(i, j);
+  } else {
+    return true;
+  }
 }
 
 /// One value or several of a point.
@@ -205,8 +261,10 @@ struct Panel {
 
   void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y,
             Index y_tile, bool all_numbers) const {
+    const Part counting = part_of(target, {i, i + rows}, {j, j + columns});
+    if (counting == Part::kNone) return;
     T* lines[kRows];
-    if (in_rows && rows == kRows && columns == Columns) {
+    if (in_rows && rows == kRows && columns == Columns && counting == Part::kAll) {
       for (Index r = 0; r < kRows; ++r) lines[r] = &target(i + r, j);
       return compute(steps, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
     }
@@ -217,7 +275,9 @@ struct Panel {
     }
     compute(steps, lines, x.of_tile(x_tile), y.of_tile(y_tile), all_numbers);
     for (Index r = 0; r < rows; ++r) {
-      for (Index c = 0; c < columns; ++c) target(i + r, j + c) = lines[r][c];
+      for (Index c = 0; c < columns; ++c) {
+        if (counts(target, i + r, j + c)) target(i + r, j + c) = lines[r][c];
+      }
     }
   }
 
@@ -262,9 +322,9 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks`
 /// in row-major order. `x` and `y` return a value or a tuple of values and may be called more than once for a point;
 /// `target(i, j)` is a reference to an element. A view of a tensor is such a function. The functions must not fail. Not
-/// inlined, because it has its own SIMD versions. `numbers`: the same function as `combine`, but it may assume that
-/// values of x and y are neither nan nor inf; it is used for blocks of such values, and a resulting -0.0 becomes 0.0.
-/// The loops of named functions are in the library (joins.h).
+/// inlined, because it has its own SIMD versions. `target` may be restricted to some points (`Where`). `numbers`: the
+/// same function as `combine`, but it may assume that values of x and y are neither nan nor inf; it is used for blocks
+/// of such values, and a resulting -0.0 becomes 0.0. The loops of named functions are in the library (joins.h).
 template <class T, std::size_t K, class X, class Y, class Combine, class Target,
           class Numbers = typename blocked::NumbersOf<Combine>::Type>
 [[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x,
@@ -300,12 +360,14 @@ template <class T, std::size_t K, class X, class Y, class Combine, class Target,
     for (Index step = 0; step < points; step += kSteps) {
       const Index steps = std::min(kSteps, points - step);
       for (Index j = j0; j < j1; j += kColumns) {
-        const Index tile = (j - j0) / kColumns;
-        ys.fill(tile, j, std::min(kColumns, j1 - j), ks, step, steps, y);
+        const Index tile = (j - j0) / kColumns, lanes = std::min(kColumns, j1 - j);
+        if (part_of(target, is, {j, j + lanes}) == Part::kNone) continue;
+        ys.fill(tile, j, lanes, ks, step, steps, y);
         if constexpr (kTwoWays) y_numbers[static_cast<std::size_t>(tile)] = ys.holds_numbers(tile, steps);
       }
       for (Index i0 = is.lo; i0 < is.hi; i0 += kRowBlock) {
         const Index i1 = std::min(is.hi, i0 + kRowBlock);
+        if (part_of(target, {i0, i1}, {j0, j1}) == Part::kNone) continue;
         for (Index i = i0; i < i1; i += kRows) {
           const Index tile = (i - i0) / kRows;
           xs.fill(tile, i, std::min(kRows, i1 - i), ks, step, steps, x);

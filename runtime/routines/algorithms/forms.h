@@ -17,13 +17,15 @@ void distributed_solve(Caller& caller, Call& call);
 void distributed_qr(Caller& caller, Call& call);
 /// cumsum, cumprod, cummax, cummin.
 void distributed_scan(Caller& caller, Call& call);
-/// fft and ifft of a vector for which `has_long_line`.
+/// Fourier transforms of a vector for which `has_long_line`.
 void distributed_fourier(Caller& caller, Call& call);
-/// Whether a vector of n elements is a matrix of enough rows and columns.
-[[nodiscard]] bool has_long_line(Index n);
+/// Whether the complex elements of a transform of n elements are a matrix of enough rows and columns.
+[[nodiscard]] bool has_long_line(Routine routine, Index n);
 void distributed_topk(Caller& caller, Call& call);
 /// topk of a vector of bools, on any number of ranks.
 void distributed_partition(Caller& caller, Call& call);
+/// filter, on any number of ranks.
+void distributed_filter(Caller& caller, Call& call);
 /// Whether the `k` largest of n elements can be found by blocks: the candidates from all blocks, from which one rank
 /// selects the result, must be at most a quarter of the vector.
 [[nodiscard]] bool has_topk_by_blocks(Index n, Index k);

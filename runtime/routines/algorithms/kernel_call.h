@@ -74,11 +74,16 @@ enum class KernelName : std::uint8_t {
   kInRows,
   kFourierColumns,
   kByColumns,
-  // Places of a mask.
+  kPairsInRows,
+  kSpectrum,
+  kPairsOfSpectrum,
+  kReals,
+  // Places of a mask; kFilter: axis, elements per block.
   kBlockCounts,
   kCountsBefore,
   kTruesFirst,
   kPlaces,
+  kFilter,
 };
 
 /// A kernel, its element type (that of its operands), and its numeric arguments. kSolve has a SolveKind.

@@ -21,7 +21,7 @@ struct Traits {
 };
 
 /// Indexed by Routine.
-constexpr std::array<Traits, 21> kTraits = {{
+constexpr std::array<Traits, 22> kTraits = {{
     {"cumsum", 4, 3, distributed_scan, 1},
     {"cumprod", 4, 3, distributed_scan, 1},
     {"cummax", 4, 3, distributed_scan, 1},
@@ -29,10 +29,11 @@ constexpr std::array<Traits, 21> kTraits = {{
     {"sort", 1, 0},
     {"argsort", 1, 0},
     {"topk", 10, 8, distributed_topk, 1},
+    {"filter", 3, 0},
     {"fft", 5, 4, distributed_fourier, 1},
     {"ifft", 5, 4, distributed_fourier, 1},
-    {"rfft", 1, 0},
-    {"irfft", 1, 0},
+    {"rfft", 6, 5, distributed_fourier, 1},
+    {"irfft", 6, 5, distributed_fourier, 1},
     {"solve", 21, 20, distributed_solve, 1},
     {"cholesky", 11, 10, distributed_cholesky, 1},
     {"lu", 19, 15, distributed_lu, 1},
@@ -52,6 +53,7 @@ class Choice : private Steps {
 
   void run() {
     const Traits& traits = traits_of(call_.routine);
+    if (call_.routine == Routine::kFilter) return distributed_filter(caller_, call_);
     if (is_partition()) return distributed_partition(caller_, call_);
     const auto alone = [&] { on_one_rank(caller_, call_, traits.first_alone); };
     if (traits.distributed == nullptr || is_batch() || call_.solves != SolveKind::kGeneral) return alone();
@@ -73,7 +75,9 @@ class Choice : private Steps {
     const std::vector<Index>& shape = operand(0).state().desc.shape;
     if (call_.routine == Routine::kQr) return shape[0] >= 2 * shape[1];
     if (call_.routine == Routine::kTopk) return shape.size() == 1 && has_topk_by_blocks(shape[0], call_.count);
-    if (is_fourier(call_.routine)) return shape.size() == 1 && has_long_line(shape[0]);
+    if (is_fourier(call_.routine))
+      return shape.size() == 1 &&
+             has_long_line(call_.routine, call_.routine == Routine::kIrfft ? call_.count : shape[0]);
     if (is_scan(call_.routine)) {
       Index lines = 1;  // many lines are distributed as they are
       for (std::size_t d = 0; d < shape.size(); ++d) lines *= d == static_cast<std::size_t>(call_.axis) ? 1 : shape[d];

@@ -25,7 +25,10 @@
 //     bools,
 //                always: the true elements of up to 1024 blocks are counted, and each tile of the result reads the
 //                blocks that have its elements
-//     fft, ifft  of a vector: as a matrix of about sqrt(n) rows, its columns, then its rows; three exchanges
+//     filter     the same, but the result has the slices of another tensor at these places
+//     fft, ifft  (rfft, irfft of pairs) of a vector: as a matrix of about sqrt(n) rows, its columns, then its rows;
+//     three
+//                exchanges
 //     batches    (leading dimensions of operands of more than two) on any number of ranks: one operation whose blocks
 //     are
 //                cut along the batch and have whole matrices, which one kernel after the other or vectors of
@@ -48,6 +51,7 @@ enum class Routine : std::uint8_t {
   kSort,
   kArgsort,
   kTopk,
+  kFilter,
   kFft,
   kIfft,
   kRfft,
@@ -70,7 +74,7 @@ enum class Routine : std::uint8_t {
 [[nodiscard]] constexpr bool is_fourier(Routine routine) {
   return Routine::kFft <= routine && routine <= Routine::kIrfft;
 }
-/// Scans, sorts, topk and Fourier transforms, which work along one axis.
+/// Scans, sorts, topk, filter and Fourier transforms, which work along one axis.
 [[nodiscard]] constexpr bool is_line(Routine routine) { return routine <= Routine::kIrfft; }
 /// The number that tells kernels which running reduction it is.
 [[nodiscard]] constexpr Index scan_number(Routine routine) { return static_cast<Index>(routine); }
@@ -96,7 +100,7 @@ struct Call {
   std::vector<Result> results;
   Site site;
   Index axis = 0;   ///< for routines along lines
-  Index count = 0;  ///< topk: number of elements; irfft: extent of the result's axis
+  Index count = 0;  ///< topk, filter: number of elements; irfft: extent of the result's axis
   SolveKind solves = SolveKind::kGeneral;
   FourierScale scale = FourierScale::kNone;
 };

@@ -90,7 +90,7 @@ class Turns {
     for (Index m = 0; m < step_; ++m) low_.push_back(root(m, n, inverse));
     for (Index m = 0; m < n; m += step_) high_.push_back(root(m, n, inverse));
   }
-  /// x[k] times power i (first + k), for k < count and i at most sqrt(n).
+  /// x[k] times power i (first + k), which is below n, for k < count and i at most sqrt(n).
   void multiply(Complex<T>* x, Index i, Index first, Index count) const {
     Index high = i * first / step_, low = i * first % step_;
     for (Index k = 0; k < count; ++k) {
@@ -137,6 +137,92 @@ Kernel by_columns(Index rows, FourierScale scale, Index n) {
       if (++i < rows) continue;
       i = 0;
       ++j;
+    }
+  };
+}
+
+/// Two neighbouring reals as parts of a complex element, by rows of `columns` pairs.
+template <class T>
+Kernel pairs_in_rows(Index columns) {
+  return [columns](const TaskArgs& t) {
+    const auto in = t.in<T, 1>(0);
+    const auto out = t.out<Complex<T>, 2>();
+    for (Index i = t.lo(0); i < t.hi(0); ++i) {
+      for (Index j = t.lo(1); j < t.hi(1); ++j) {
+        const Index q = 2 * (i * columns + j);
+        out(i, j) = Complex<T>(in(q), in(q + 1));
+      }
+    }
+  };
+}
+
+/// The first n / 2 + 1 elements of the transform of n reals, n even, times the factor of n, from that of their pairs
+/// (fft/pairs.h). Operands: elements k - 1 and k, elements h - k - 1 and h - k, element 0 of the h = n / 2 results.
+template <class T>
+Kernel spectrum(FourierScale scale, Index n) {
+  const auto turns = std::make_shared<const Turns<T>>(n, false);
+  return [turns, h = n / 2, factor = static_cast<T>(factor_of(scale, n))](const TaskArgs& t) {
+    if (t.lo(0) == t.hi(0)) return;
+    const auto near = t.in<Complex<T>, 1>(0), far = t.in<Complex<T>, 1>(1), ends = t.in<Complex<T>, 1>(2);
+    const auto out = t.out<Complex<T>, 1>();
+    constexpr T kHalf = static_cast<T>(0.5);
+    const auto is_end = [h](Index k) { return k == 0 || k == h; };
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      if (is_end(k)) continue;
+      const Complex<T> a = near(k), b = far(h - k);
+      out(k) = Complex<T>(kHalf * (a.im + b.im), kHalf * (b.re - a.re));
+    }
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      if (is_end(k)) out(k) = Complex<T>(T{0}, T{0});
+    }
+    turns->multiply(&out(t.lo(0)), 1, t.lo(0), t.hi(0) - t.lo(0));
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      const Complex<T> z = ends(0);
+      const T sum = k == 0 ? z.re + z.im : z.re - z.im;
+      if (is_end(k)) {
+        out(k) = Complex<T>(sum * factor, T{0});
+        continue;
+      }
+      const Complex<T> a = near(k), b = far(h - k);
+      const Complex<T> even(kHalf * (a.re + b.re), kHalf * (a.im - b.im));
+      out(k) = (even + out(k)) * factor;
+    }
+  };
+}
+
+/// Twice the n / 2 pairs whose transform gives elements X of n reals, n even. Operands: X[k], X[n / 2 - k].
+template <class T>
+Kernel pairs_of_spectrum(Index n) {
+  const auto turns = std::make_shared<const Turns<T>>(n, true);
+  return [turns, h = n / 2](const TaskArgs& t) {
+    if (t.lo(0) == t.hi(0)) return;
+    const auto near = t.in<Complex<T>, 1>(0), far = t.in<Complex<T>, 1>(1);
+    const auto out = t.out<Complex<T>, 1>();
+    // Imaginary parts at both ends do not count.
+    const auto first = [&](Index k) { return k == 0 ? Complex<T>(near(k).re, T{0}) : near(k); };
+    const auto last = [&](Index k) { return k == 0 ? Complex<T>(far(h).re, T{0}) : far(h - k); };
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      const Complex<T> a = first(k), b = last(k);
+      out(k) = Complex<T>(a.re - b.re, a.im + b.im);
+    }
+    turns->multiply(&out(t.lo(0)), 1, t.lo(0), t.hi(0) - t.lo(0));
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      const Complex<T> a = first(k), b = last(k), odd = out(k);
+      out(k) = Complex<T>(a.re + b.re - odd.im, a.im - b.im + odd.re);
+    }
+  };
+}
+
+/// The parts of the elements of a matrix of `rows` rows, column after column, times the factor of n.
+template <class T>
+Kernel reals(Index rows, FourierScale scale, Index n) {
+  return [rows, factor = static_cast<T>(factor_of(scale, n))](const TaskArgs& t) {
+    const auto in = t.in<Complex<T>, 2>(0);
+    const auto out = t.out<T, 1>();
+    for (Index k = t.lo(0); k < t.hi(0); ++k) {
+      const Index pair = k / 2;
+      const Complex<T> z = in(pair % rows, pair / rows);
+      out(k) = (k % 2 == 0 ? z.re : z.im) * factor;
     }
   };
 }

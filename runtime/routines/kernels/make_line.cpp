@@ -62,6 +62,10 @@ Kernel make_line_kernel(const KernelCall& call, SourceLine) {
     case KernelName::kCountsBefore: return kernels::counts_before();
     case KernelName::kTruesFirst: return kernels::trues_first();
     case KernelName::kPlaces: return kernels::places(call.numbers[0]);
+    case KernelName::kFilter:
+      return visit_element_type(call.type, [&](auto tag) {
+        return kernels::filter<typename decltype(tag)::type>(static_cast<int>(call.numbers[0]), call.numbers[1]);
+      });
     default: break;
   }
   const int axis = call.numbers.empty() ? 0 : static_cast<int>(call.numbers[0]);

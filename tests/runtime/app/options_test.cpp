@@ -211,6 +211,11 @@ TEST_CASE("usage errors") {
   CHECK(usage_error({"--lambda=1", "--set", "lambda=2"}) == "lambda is given twice");
   CHECK(usage_error({"--quiet", "--quiet"}) == "--quiet is given twice");
   CHECK(usage_error({"--quiet=1"}) == "--quiet takes no value");
+  CHECK(parse({}).time_tile == 1);
+  CHECK(parse({"--time-tile", "8"}).time_tile == 8);
+  CHECK(parse({"--time-tile=auto"}).time_tile == 0);
+  CHECK(usage_error({"--time-tile", "0"}) == "--time-tile: `0` is not a number of at least 1");
+  CHECK(usage_error({"--time-tile", "65"}) == "--time-tile: at most 64 steps, not 65");
   CHECK(usage_error({"--threads", "0"}) == "--threads: `0` is not a number of at least 1");
   CHECK(usage_error({"--threads", "100000"}) == "--threads: a rank has at most 4096 threads, not 100000");
   CHECK(usage_error({"--set", "q=3"}) == "--set: ridge has no param, input, output or dimension `q`");

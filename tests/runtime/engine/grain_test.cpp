@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -7,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/shared_loop.h"
 #include "tests/runtime/allocations.h"
 #include "tests/runtime/engine/harness.h"
 
@@ -96,6 +98,46 @@ TEST_CASE("engine: workers start with the first work above a grain, and share it
   });
   CHECK(both);
   CHECK(std::ranges::all_of(*result, [](double value) { return value == 1; }));
+}
+
+TEST_CASE("engine: threads without a task help with a kernel's loop") {
+  SeenThreads seen;
+  std::atomic<bool> both = true;
+  const auto result = values<double>();
+  run(RunSettings{2, {}}, [&](TestSession& session) {
+    plan::OpBuilder op(plan::OpClass::kMap, "y", 2, 2);
+    const Tensor<double> x = start_of_steps(session, 64);
+    op.out("i", 64).uncut().read(x.id(), {plan::whole()}).flops(1);
+    const Tensor<double> y = session.compute<double>(op, [&](const TaskArgs& args) {
+      const auto out = args.out<double, 1>();
+      rt::shared_loop::run(args.hi(0), [&](Index k) {
+        seen.note();
+        if (!seen.wait_for(2)) both = false;
+        out(k) = static_cast<double>(k);
+      });
+    });
+    session.collect(y, result);
+  });
+  CHECK(both);
+  for (std::size_t k = 0; k < result->size(); ++k) CHECK((*result)[k] == static_cast<double>(k));
+}
+
+TEST_CASE("engine: an exception of an iteration ends the run") {
+  if (rt::World(rt::read_environment()).size() > 1) return;  // the other ranks have an exception of their own
+  const auto fails = [] {
+    run(RunSettings{3, {}}, [](TestSession& session) {
+      plan::OpBuilder op(plan::OpClass::kMap, "y", 2, 2);
+      const Tensor<double> x = start_of_steps(session, 8);
+      op.out("i", 8).uncut().read(x.id(), {plan::whole()}).flops(1);
+      const Tensor<double> y = session.compute<double>(op, [](const TaskArgs&) {
+        rt::shared_loop::run(100, [](Index k) {
+          if (k == 50) throw rt::RunError("iteration 50");
+        });
+      });
+      session.collect(y, values<double>());
+    });
+  };
+  CHECK_THROWS_WITH_AS(fails(), doctest::Contains("iteration 50"), rt::RunError);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

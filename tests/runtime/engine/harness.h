@@ -12,6 +12,7 @@
 #include "runtime/app/session/session_impl.h"
 #include "runtime/base/environment.h"
 #include "runtime/emitted.h"
+#include "runtime/engine/store/shared_windows.h"
 #include "tests/runtime/random_plan.h"
 
 // Runs programs, recorded as by emitted code, on all ranks of the test, and gathers their tensors on every rank.
@@ -29,6 +30,7 @@ struct RunSettings {
   Index window = 0;
   std::uint64_t delay_seed = 0;
   Index small_box = rt::EngineOptions{}.small_box;
+  Index read_in_place = 0;      ///< least bytes that ranks of a node read in place; 0: they are sent
   std::uint64_t plan_seed = 0;  ///< if not 0, every operation has a random layout
   bool check_counts = true;     ///< also for random layouts: counts must equal predictions
   rt::World* world = nullptr;   ///< of a simulation; null: the launcher's
@@ -101,6 +103,11 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   if (settings.world == nullptr) m->launched = std::make_unique<rt::World>(rt::read_environment());
   rt::World& world = settings.world != nullptr ? *settings.world : *m->launched;
   m->info = rt::ProgramInfo("test", "test.tdsl", "");
+  if (settings.read_in_place > 0) {
+    std::string refused;
+    m->store.share(rt::SharedWindows::open(world, refused, settings.read_in_place, Index{64} << 20));
+    CHECK(refused.empty());
+  }
   settings.declare(m->info, m->options);
   m->inputs = std::make_unique<rt::SessionInputs>(world, m->info, m->options);
   plan::PlanInputs plan;

@@ -95,6 +95,7 @@ TEST_CASE("engine: random programs in simulation") {
     CAPTURE(ranks);
     const Index small_boxes[] = {0, 100, 8192};
     settings.small_box = small_boxes[random() % std::size(small_boxes)];
+    settings.read_in_place = seed % 3 == 0 ? 1 + seed % 200 : 0;
     std::vector<int> node_sizes{0};
     for (int n = 2; n < ranks; ++n) {
       if (ranks % n == 0) node_sizes.push_back(n);

@@ -162,15 +162,17 @@ TEST_CASE("elements widen as in NumPy's safe casting") {
     std::string allowed;  // of kTypes, in this order
   };
   const std::vector<Row> rows{
-      {"|b1", 1, ElementType::kBool, "yyyyyyyyyyy"}, {"|i1", 1, ElementType::kI8, "nyyyyynynnn"},
-      {"<i2", 2, ElementType::kI16, "nyyyynnynnn"},  {"<i4", 4, ElementType::kI32, "nyynynnnnnn"},
-      {"<i8", 8, ElementType::kI64, "nnynynnnnnn"},  {"|u1", 1, ElementType::kU8, "nyyyynyyyyy"},
-      {"<u2", 2, ElementType::kU16, "nyyyynnnyyy"},  {"<u4", 4, ElementType::kU32, "nnynynnnnyy"},
-      {"<u8", 8, ElementType::kU64, "nnnnynnnnny"},  {"<f4", 4, ElementType::kF32, "nnnyynnnnnn"},
-      {"<f8", 8, ElementType::kF64, "nnnnynnnnnn"}};
+      {"|b1", 1, ElementType::kBool, "yyyyyyyyyyyyy"}, {"|i1", 1, ElementType::kI8, "nyyyyynynnnyy"},
+      {"<i2", 2, ElementType::kI16, "nyyyynnynnnnn"},  {"<i4", 4, ElementType::kI32, "nyynynnnnnnnn"},
+      {"<i8", 8, ElementType::kI64, "nnynynnnnnnnn"},  {"|u1", 1, ElementType::kU8, "nyyyynyyyyyyy"},
+      {"<u2", 2, ElementType::kU16, "nyyyynnnyyynn"},  {"<u4", 4, ElementType::kU32, "nnynynnnnyynn"},
+      {"<u8", 8, ElementType::kU64, "nnnnynnnnnynn"},  {"<f2", 2, ElementType::kF16, "nnnyynnnnnnyn"},
+      {"<V2", 2, ElementType::kBf16, "nnnyynnnnnnny"}, {"<f4", 4, ElementType::kF32, "nnnyynnnnnnnn"},
+      {"<f8", 8, ElementType::kF64, "nnnnynnnnnnnn"}};
   constexpr std::array kTypes = {ElementType::kBool, ElementType::kI32, ElementType::kI64, ElementType::kF32,
                                  ElementType::kF64,  ElementType::kI8,  ElementType::kU8,  ElementType::kI16,
-                                 ElementType::kU16,  ElementType::kU32, ElementType::kU64};
+                                 ElementType::kU16,  ElementType::kU32, ElementType::kU64, ElementType::kF16,
+                                 ElementType::kBf16};
   for (const Row& row : rows) {
     write_file(path, npy(dictionary(row.descr, "()"), std::string(row.bytes, '\0')));
     const NpyReader reader(path);

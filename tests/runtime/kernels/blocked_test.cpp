@@ -145,6 +145,59 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "kernels: blocked reductions of points between lines leave the others as they are, and skip blocks without "
+    "points") {
+  const auto x = [](Index i, Index k) { return static_cast<double>((i * 7 + k * 3) % 11) - 5; };
+  const auto combine = [](double total, double x, double y) { return rt::scalar::least(total, x + y); };
+  const auto numbers = [](double total, double x, double y) { return rt::scalar::min_number(total, x + y); };
+  const auto compare_points = [&](Index m, Index n, Index slope, Index below, Index above) {
+    const auto under = [=](Index i, Index j) { return j < slope * i + below; };
+    const auto over = [=](Index i, Index j) { return j >= slope * i - above; };
+    for (const SimdLevel level : levels_here()) {
+      std::vector<char> packed(static_cast<std::size_t>(n), 0);
+      const auto y = [&](Index j, Index k) {
+        packed[static_cast<std::size_t>(j)] = 1;
+        return static_cast<double>((j * 5 + k) % 13) - 6;
+      };
+      const Elements<double> c(static_cast<std::size_t>(m * n), -0.0);
+      const auto element = [&](Index i, Index j) -> double& { return c[i * n + j]; };
+      rt::blocked_reduction<double>(Interval{0, m}, Interval{0, n}, std::array{Interval{0, 300}}, x, y, combine,
+                                    rt::blocked::Where(element, under, over), level, numbers);
+      Index wrong = 0, needless = 0;
+      for (Index first = 0; first < n; first += 16) {  // a vector of columns is packed at once
+        bool used = false, filled = false;
+        for (Index j = first; j < std::min(first + 16, n); ++j) {
+          filled = filled || packed[static_cast<std::size_t>(j)] != 0;
+          for (Index i = 0; i < m; ++i) {
+            double expected = -0.0;
+            const bool counts = under(i, j) && over(i, j);
+            for (Index k = 0; k < 300 && counts; ++k)
+              expected = rt::scalar::least(expected, x(i, k) + static_cast<double>((j * 5 + k) % 13) - 6);
+            wrong += std::memcmp(&c[i * n + j], &expected, sizeof(double)) != 0 ? 1 : 0;
+            used = used || counts;
+          }
+        }
+        needless += filled && !used ? 1 : 0;
+      }
+      CAPTURE(m);
+      CAPTURE(n);
+      CAPTURE(slope);
+      CHECK(wrong == 0);
+      CHECK(needless == 0);
+    }
+  };
+  for (const Index m : {1, 8, 67, 130}) {
+    for (const Index n : {1, 33, 530}) {
+      compare_points(m, n, 1, 1, 1000);   // the lower triangle
+      compare_points(m, n, 1, 1000, 0);   // the upper one
+      compare_points(m, n, 1, 4, 3);      // a band
+      compare_points(m, n, -2, 100, 60);  // falling
+      compare_points(m, n, 0, 0, 0);      // nothing
+    }
+  }
+}
+
 TEST_CASE("kernels: a nan or inf changes the function of its own block only") {
   const Index m = 24, n = 40;
   const auto x = [](Index i, Index k) { return std::tuple(i == 9 && k == 3 ? INFINITY : 1.0); };

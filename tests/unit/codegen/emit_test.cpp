@@ -86,6 +86,25 @@ TEST_CASE("codegen emit: functions of blocked reductions that the library has ar
   CHECK(contains(own, "rt::simd_level(), combine_numbers);"));
 }
 
+TEST_CASE(
+    "codegen emit: conditions on row and column of a blocked reduction choose blocks, others the points of a sum") {
+  const auto text = [](const std::string& guard) {
+    return emitted(
+        "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j])) where " +
+        guard + "\noutput \"D\" %5\n");
+  };
+  const std::string lower = text("lt(j, add(i, 1))"), between = text("and(le(j, i), lt(3, j))");
+  CHECK(contains(lower, "rt::joins::sum_of_products<double>"));
+  CHECK(contains(lower, "rt::blocked::Where(D"));
+  CHECK(contains(lower, "[&](Index i, Index j) { return j < i + 1; }"));
+  CHECK(contains(between, "rt::blocked::Where("));
+  CHECK(contains(between, "[&](Index i, Index j) { return j <= i; }"));
+  CHECK(contains(between, "[&](Index, Index j) { return 3 < j; }"));
+  CHECK(compiler_says(between) == "");
+  for (const char* guard : {"eq(i, j)", "lt(mul(i, i), j)", "lt(k, i)", "lt(%4[i], %4[j])"})
+    CHECK_FALSE(contains(text(guard), "rt::blocked::Where"));
+}
+
 TEST_CASE("codegen emit: what may be nan without nan or inf in the operands keeps the function that looks for it") {
   const auto has_two = [](const std::string& body) {
     const std::string text = emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" +

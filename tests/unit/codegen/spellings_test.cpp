@@ -33,6 +33,15 @@ std::string classes_of(const std::string& text) {
   return classes;
 }
 
+std::string code_of(const std::string& text) {
+  frontend::SourceManager sources;
+  frontend::DiagnosticSink sink;
+  const auto program = frontend::compile(sources, sources.add("p.tdsl", text), sink, {});
+  REQUIRE(program.has_value());
+  passes::PassContext context;
+  return emit(lower(passes::run_pipeline(*program, {}, context)), {});
+}
+
 const std::string kInputs =
     "input A: f64[r, q, p]; input C: f64[p, p]; input B: f64[q, p, m]; input X: f64[n, p]; input w: f64[n]; input v: "
     "f64[p]; param h: i64 = 2;\n";
@@ -70,12 +79,30 @@ TEST_CASE("codegen spellings: parts that take long are computed once a value") {
   CHECK(classes_of(kInputs + "output Z[i, j] = X[i, j] / sqrt(w[i]);\n") == "M");
 }
 
+TEST_CASE("codegen spellings: triangular updates compute blocks of the triangle") {
+  for (const char* update :
+       {"for k in 0..m { S[i, :i + 1] += 0.5 * A[i, k] * A[:i + 1, k]; }",
+        "for k in 0..m { S[i, :i + 1] = S[i, :i + 1] + (A[:i + 1, k] * B[i, k] + B[:i + 1, k] * A[i, k]); }",
+        "for k in 0..m, j in 0..i + 1 { S[i, j] += 0.5 * A[i, k] * A[j, k]; }"}) {
+    const std::string text = code_of(
+        "input S0: f64[n, n]; input A: f64[n, m]; input B: f64[n, m]; var S = S0;\nfor i in 0..n { "
+        "S[i, :i + 1] *= 2.0; " +
+        std::string(update) + " }\noutput S;\n");
+    INFO(text);
+    CHECK(text.find("rt::blocked::Where(S") != std::string::npos);
+  }
+}
+
+TEST_CASE("codegen spellings: sums and maxima of elements that outer loops wrote stay in registers") {
+  const std::string text = code_of(
+      "input A: f64[n, n]; var F = A;\nfor i in 0..n { for j in 0..i { for k in 0..j { F[i, j] = max(F[i, j], "
+      "F[i, k] + F[k, j]); } } }\noutput F;\n");
+  INFO(text);
+  CHECK(text.find("rt::rows::greatest<double>(Interval{0, j}, ") != std::string::npos);
+  CHECK(text.find("(F(i, j), F(i, k)") == std::string::npos);
+}
+
 TEST_CASE("codegen spellings: maps over transposed operands run in squares") {
-  frontend::SourceManager sources;
-  frontend::DiagnosticSink sink;
-  const auto program = frontend::compile(
-      sources, sources.add("p.tdsl", "input A: f64[n, m]; input B: f64[m, n]; output R = A + B';\n"), sink, {});
-  REQUIRE(program.has_value());
-  passes::PassContext context;
-  CHECK(emit(lower(passes::run_pipeline(*program, {}, context)), {}).find("each_in_squares<0>") != std::string::npos);
+  CHECK(code_of("input A: f64[n, m]; input B: f64[m, n]; output R = A + B';\n").find("each_in_squares<0>") !=
+        std::string::npos);
 }

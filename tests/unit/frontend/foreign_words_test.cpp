@@ -187,9 +187,9 @@ TEST_CASE("types of other languages") {
   check_hint("param k: int = 3;", "10", "`int` is not a type; did you mean `i64`?");
   check_hint("input q: double[n];", "10", "`double` is not a type; did you mean `f64`?");
   check_hint("let y: string = 1;", "8", "; strings stand in print, assert, einsum, import and extern only");
-  check_hint(
-      "let y: Vector = x;", "8",
-      "; the types are bool, i32, i64, f32, f64, c64, c128, i8, u8, i16, u16, u32, u64 and tensors such as f64[n, m]");
+  check_hint("let y: Vector = x;", "8",
+             "; the types are bool, i32, i64, f32, f64, c64, c128, i8, u8, i16, u16, u32, u64, f16, bf16 and tensors "
+             "such as f64[n, m]");
   check_hint("let float y = 1.0;", "5", "a type follows the name: `let y: f64 = …`");
   check_hint("f64 y = 1.0;", "5", "a declaration is written `let y: f64 = …`");
   check_hint("let y f64 = 1.0;", "7", "; a type follows a colon: `y: f64`");

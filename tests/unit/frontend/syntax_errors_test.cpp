@@ -50,7 +50,6 @@ TEST_CASE("lexical errors") {
   check_error("let a = 0x1G;",
               "1:9 bad-number: malformed number `0x1G`: a hexadecimal number has the digits 0 to 9 and A to F");
   check_error("let a = 0b12;", "1:9 bad-number: malformed number `0b12`: a binary number has the digits 0 and 1");
-  check_error("let a: f16 = 1.0;", "1:8 not-supported: the type `f16` is not supported yet; write f32");
   check_error("let a = 1_;", "1:9 bad-number: malformed number `1_`: `_` stands between digits");
   check_error("let a = 99999999999999999999;",
               "1:9 integer-overflow: the integer 99999999999999999999 does not fit 64 bits");

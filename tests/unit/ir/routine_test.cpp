@@ -41,7 +41,9 @@ TEST_CASE("routine: the text form reads back") {
       "%9:f64[5] = routine det (%6)\n"
       "%10:c128[3, 3] = routine rfft (%0) axis 1 scale none\n"
       "%11:c128[3, 3] = routine fft (%10) axis 0 scale root\n"
-      "%12:f64[3, 4] = routine irfft (%11) axis 1 scale whole\n";
+      "%12:f64[3, 4] = routine irfft (%11) axis 1 scale whole\n"
+      "%13:bool[4] \"c\" = input \"c\"\n"
+      "%14:f64[3, 2] = routine filter (%0, %13) axis 1\n";
   CHECK(print(parse(text)) == text);
   CHECK(verify(parse(text)).empty());
 }
@@ -57,6 +59,18 @@ TEST_CASE("routine: wrong operands and results are found") {
   const std::string batch = "%0:f64[5, 3, 3] \"A\" = input \"A\"\n";
   CHECK(problems(batch + "%1:f64 = routine det (%0)\n").find("rank") != std::string::npos);
   CHECK(problems(batch + "%1:f64[4, 3], %2:f64[5, 3, 3] = routine eigh (%0)\n").find("extent") != std::string::npos);
+}
+
+TEST_CASE("routine: filter takes true elements, then the others") {
+  const std::string operands =
+      "%0:f64[2, 4] \"A\" = input \"A\"\n%1:bool[4] \"c\" = compute [i in 0..4] (eq(rem(i, 2), 1))\n";
+  const auto result = run(operands + "%2:f64[2, 3] = routine filter (%0, %1) axis 1\noutput \"B\" %2\n",
+                          {{"A", floats({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7})}});
+  CHECK(result.outputs.at("B").floats == std::vector<double>{1, 3, 0, 5, 7, 4});
+  CHECK(problems(operands + "%2:f64[1, 4] = routine filter (%0, %1) axis 0\n")
+            .find("the mask cannot have the extent of the axis") != std::string::npos);
+  CHECK(problems(operands + "%2:f64[2, 4] = routine filter (%0, %0) axis 1\n")
+            .find("the mask is not a vector of bools") != std::string::npos);
 }
 
 TEST_CASE("routine: Fourier transforms of wrong types are found") {

@@ -110,6 +110,10 @@ class NestWriter {
         break;
       }
       case 3:
+        if (pick(2) == 0) {
+          s.a = update(v, s, guard);
+          break;
+        }
         text_ << v << ":f64[12, 12] = compute [] (" << value(s, 2) << ")" << guard << " left [" << outer() << ", "
               << outer() << "] base " << s.a << (pick(2) ? " combine sum\n" : "\n");
         s.a = v;
@@ -132,6 +136,15 @@ class NestWriter {
       default: s = branch(s, v); break;
     }
     return s;
+  }
+
+  /// `A[i, j] = A[i, j] - e` or a maximum, of elements of A.
+  std::string update(const std::string& v, const State& s, const std::string& guard) {
+    const std::string place = "[" + outer() + ", " + outer() + "]";
+    const std::string read = s.a + "[" + outer() + ", " + outer() + "]";
+    text_ << v << ":f64[12, 12] = compute [] (" << (pick(2) == 0 ? "sub(" : "max(") << s.a << place << ", add(" << read
+          << ", " << value(s, 1) << ")))" << guard << " left " << place << " base " << s.a << "\n";
+    return v;
   }
 
   State branch(State s, const std::string& condition) {

@@ -70,7 +70,7 @@ std::vector<Distributed> distributed(const ir::Program& source, const Fault& fau
   if (!scop) return {};
   passes::measure(*scop, resolver(scalars));
   if (!passes::widen_arrays(*scop, resolver(scalars))) return {};
-  passes::IntegerSets sets;
+  passes::IntegerSets sets(passes::PassOptions().set_operations);
   passes::privatise(program, *scop, resolver(scalars), sets);
   std::vector<Dependence> none;
   if (fault) fault(*scop, none);
@@ -280,7 +280,7 @@ TEST_CASE("schedule: dependences include all pairs of instances, at sizes 0 to 5
     const auto scop = scop_of(program, why);
     REQUIRE_MESSAGE(scop.has_value(), why.reason);
     const passes::KnownScalars scalars = scalars_of(program);
-    passes::IntegerSets sets;
+    passes::IntegerSets sets(passes::PassOptions().set_operations);
     const auto found = passes::dependences(*scop, resolver(scalars), sets);
     REQUIRE(found.has_value());
     for (std::int64_t n = 0; n <= 5; ++n) {

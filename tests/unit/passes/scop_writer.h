@@ -114,7 +114,7 @@ class ScopWriter {
     const std::string i = index();
     const std::string slice = "[k in 0..%0 - " + i + "]";
     const std::string along = "add(k, " + i + ")";
-    switch (pick(9)) {
+    switch (pick(10)) {
       case 0:
       case 1:
         text_ << v << ":f64[%0, %0] \"A\" = compute [] (" << value(s, "", 2) << ")" << condition() << " left ["
@@ -148,6 +148,13 @@ class ScopWriter {
         text_ << mirrored << ":f64[%0, %0] \"A\" = compute " << slice << " (" << stored << "[" << along << ", " << i
               << "]) left [" << i << ", " << along << "] base " << stored << "\n";
         return {mirrored, s.w};
+      }
+      case 8: {  // A[i, j] = A[i, j] - A[i, k] * 0.5, or a maximum
+        const std::string place = "[" + i + ", " + index() + "]";
+        text_ << v << ":f64[%0, %0] \"A\" = compute [] (" << (pick(2) == 0 ? "sub(" : "max(") << s.a << place
+              << ", mul(0.5, " << s.a << "[" << index() << ", " << index() << "])))" << condition() << " left " << place
+              << " base " << s.a << "\n";
+        return {v, s.w};
       }
       default:
         text_ << v << ":f64[%0, %0] \"A\" = compute [] (" << s.a << "[" << i << ", " << index() << "]) left ["

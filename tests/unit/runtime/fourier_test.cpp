@@ -10,7 +10,10 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <thread>
 #include <vector>
+
+#include "runtime/base/shared_loop.h"
 
 // Transforms of lines against the definition in extended precision.
 
@@ -128,10 +131,46 @@ double error_of(const Form& form, Index n, std::vector<Index> wanted = {}) {
   return worst;
 }
 
+/// Runs iterations of shared loops backwards, half of them on another thread.
+struct Helped {
+  int loops = 0;
+  rt::shared_loop::Scope scope{[](void* self, Index count, const rt::shared_loop::Body& body) {
+                                 ++static_cast<Helped*>(self)->loops;
+                                 std::thread other([&] {
+                                   for (Index k = count / 2; k-- > 0;) body(k);
+                                 });
+                                 for (Index k = count; k-- > count / 2;) body(k);
+                                 other.join();
+                               },
+                               this};
+};
+
+template <class T>
+std::vector<T> transformed(Kind kind, Index n) {
+  const bool from_reals = kind == Kind::kReal, to_reals = kind == Kind::kToReal;
+  Array<T> in(to_reals ? n / 2 + 1 : n, 1, from_reals ? 1 : 2, false);
+  Array<T> out(from_reals ? n / 2 + 1 : n, 1, to_reals ? 1 : 2, false);
+  Draw draw;
+  for (T& x : in.data) x = static_cast<T>(draw());
+  Transform<T>(kind, n, 0.5).run(in.template lines<const T>(), out.template lines<T>(), 1);
+  return out.data;
+}
+
 constexpr std::array kKinds = {Kind::kForward, Kind::kInverse,        Kind::kReal,
                                Kind::kToReal,  Kind::kForwardOfReals, Kind::kInverseOfReals};
 
 }  // namespace
+
+TEST_CASE("fourier: long lines have the same bits whichever threads transform their parts") {
+  for (const Index n : {Index{1} << 17, Index{40009}}) {
+    for (const Kind kind : {Kind::kForward, Kind::kInverse, Kind::kReal, Kind::kToReal}) {
+      const std::vector<double> alone = transformed<double>(kind, n);
+      Helped helped;
+      CHECK_MESSAGE(transformed<double>(kind, n) == alone, n);
+      CHECK(helped.loops >= 2);
+    }
+  }
+}
 
 TEST_CASE("fourier: every length to 64, full and partial lanes, both layouts") {
   for (Index n = 1; n <= 64; ++n) {

@@ -11,8 +11,8 @@ import numpy as np
 MOST_DIMENSIONS = 8
 SPARSE = 256
 DTYPES = tuple(np.dtype(dtype) for dtype in (np.bool_, np.int32, np.int64, np.float32, np.float64, np.complex64, np.complex128,
-                                          np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.uint64))
-NAMES = ("bool", "i32", "i64", "f32", "f64", "c64", "c128", "i8", "u8", "i16", "u16", "u32", "u64")
+                                          np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.uint64, np.float16, "V2"))
+NAMES = ("bool", "i32", "i64", "f32", "f64", "c64", "c128", "i8", "u8", "i16", "u16", "u32", "u64", "f16", "bf16")
 TYPES = {name: type_ for type_, name in enumerate(NAMES)}
 
 Extents = ctypes.c_int64 * MOST_DIMENSIONS
@@ -50,6 +50,8 @@ _FUNCTIONS: typing.Dict[str, typing.List[typing.Any]] = {
     "message": [ctypes.c_void_p],
     "close": [ctypes.c_void_p],
 }
+# `run` for arrays by their addresses: no conversion of arguments.
+_RUN_AT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
 
 
 def functions(path: str, name: str) -> typing.Dict[str, typing.Any]:
@@ -59,6 +61,7 @@ def functions(path: str, name: str) -> typing.Dict[str, typing.Any]:
     for word, arguments in _FUNCTIONS.items():
         found[word] = getattr(library, f"{name}_{word}")
         found[word].argtypes = arguments
+    found["run_at"] = _RUN_AT((f"{name}_run", library))
     found["take"].restype = ctypes.c_void_p
     found["message"].restype = ctypes.c_char_p
     return found

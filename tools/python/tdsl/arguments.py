@@ -53,7 +53,10 @@ def fitting(box: Box, name: str, type_: int) -> Box:
     array = box.array
     if array.ndim > abi.MOST_DIMENSIONS:
         raise ArgumentError(f"{name} has {array.ndim} dimensions; there are at most {abi.MOST_DIMENSIONS}")
-    if array.dtype != dtype and not np.can_cast(array.dtype, dtype, "safe"):
+    if dtype.kind == "V" == array.dtype.kind and array.dtype.itemsize == dtype.itemsize:
+        array = array.view(dtype)  # bfloat16 of ml_dtypes
+        box = Box(array, box.lo, box.shape)
+    if array.dtype != dtype and (dtype.kind == "V" or not np.can_cast(array.dtype, dtype, "safe")):
         raise ArgumentError(f"{name} is declared {abi.NAMES[type_]}, but the array holds {array.dtype}; convert it with astype")
     if is_sparse(array):
         return Box(_native_rows(array.tocsr(), dtype), box.lo, box.shape)

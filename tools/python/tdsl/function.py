@@ -11,10 +11,10 @@ import numpy as np
 
 from . import compiled, explained, translation
 from .errors import ArgumentError, CompileError, Different, Error, RunError, TranslationError
-from .program import Program
+from .program import PlainCall, Program
 
-_WIDENED = {np.dtype(name).num for name in ("uint8", "int8", "uint16", "int16", "uint32")}
 Arguments = typing.Dict[str, typing.Any]
+_MOST_REPEATED = 64  # calls of a function
 
 
 class _Variant:
@@ -36,7 +36,6 @@ class _Variant:
         self._params = [(parameter, option) for parameter, option in made.options.items() if option not in inputs]
         outputs = list(dict.fromkeys([*made.results, *made.updated]))
         self._wanted = dict.fromkeys(outputs)
-        self._widens: typing.Optional[bool] = None  # the element types of all calls are those of the first
         self._places = {name: place for place, name in enumerate(outputs)}
         self._returned = [self._places[name] for name in made.results]
 
@@ -49,37 +48,79 @@ class _Variant:
         self._sizes.add(sizes)
         return True
 
+    def repeated(self, arguments: Arguments) -> typing.Optional["_Repeated"]:
+        """After a call: how to make it again; None if its arrays are not passed in place."""
+        plain = self.program.plain({option: arguments[parameter] for parameter, option in self._inputs}, self._wanted)
+        return None if plain is None else _Repeated(self, plain, arguments)
+
     def __call__(self, arguments: Arguments) -> typing.Any:
-        made = self.translated
         inputs = {option: arguments[parameter] for parameter, option in self._inputs}
-        if self._widens is None:
-            self._widens = any(_plain(value) is not value for value in inputs.values())
-        if self._widens:
-            inputs = {option: _plain(value) for option, value in inputs.items()}
         params = {option: arguments[parameter] for parameter, option in self._params}
-        wanted: Arguments = dict(self._wanted) if made.updated else self._wanted
-        later = []
-        for output, parameter in made.updated.items():
-            array = arguments[parameter]
-            _require_alone(parameter, arguments)
-            if array.dtype.num in _WIDENED or not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
-                later.append((output, array))
-            else:
-                wanted[output] = array
+        self.require_alone(arguments)
         try:
-            results = self.program.values(inputs, params, wanted)
+            results = self.program.values(inputs, params, self._wanted)
         except RunError as error:
-            line = translation.python_line(made.text, error.line)
-            raise RunError(str(error), (self.file, line)) from None
-        for output, array in later:
-            array[...] = results[self._places[output]].astype(array.dtype)
+            raise self._located(error) from None
+        return self._returns(results, arguments)
+
+    def require_alone(self, arguments: Arguments) -> None:
+        for parameter in self.translated.updated.values():
+            _require_alone(parameter, arguments)
+
+    def _located(self, error: RunError) -> RunError:
+        return RunError(str(error), (self.file, translation.python_line(self.translated.text, error.line)))
+
+    def _returns(self, results: typing.List[typing.Any], arguments: Arguments) -> typing.Any:
+        # Inputs are read while outputs are written, so the program has written to other memory.
+        for output, parameter in self.translated.updated.items():
+            place, array = self._places[output], arguments[parameter]
+            array[...] = results[place]
+            results[place] = array
         returned = tuple([results[place] for place in self._returned])
-        return returned if made.several else returned[0] if returned else None
+        return returned if self.translated.several else returned[0] if returned else None
 
 
-def _plain(value: typing.Any) -> typing.Any:
-    """Small integers as the program has them."""
-    return value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype.num in _WIDENED else value
+class _Repeated:
+    """A call whose arguments have the types, layouts and whole numbers of an earlier one: nothing is looked up or converted."""
+
+    def __init__(self, variant: _Variant, plain: PlainCall, arguments: Arguments) -> None:
+        self.variant, self._plain = variant, plain
+        places = {parameter: place for place, parameter in enumerate(arguments)}
+        self._names = list(arguments)
+        self._arrays = [places[parameter] for parameter, _ in variant._inputs]
+        self._options = [(option, places[parameter]) for parameter, option in variant._params]
+        values = {option: arguments[parameter] for parameter, option in variant._params}
+        # Floats are not part of the key.
+        self._words = None if float in map(type, values.values()) else variant.program.library.words(values)
+
+    def __call__(self, args: typing.Tuple[typing.Any, ...]) -> typing.Any:
+        variant = self.variant
+        words = self._words
+        if words is None:
+            words = variant.program.library.words({option: args[place] for option, place in self._options})
+        arguments = dict(zip(self._names, args)) if variant.translated.updated else {}
+        variant.require_alone(arguments)
+        try:
+            results = variant.program.repeat(self._plain, words, [args[place] for place in self._arrays])
+        except RunError as error:
+            raise variant._located(error) from None
+        return variant._returns(results, arguments)
+
+
+def _layout_of(args: typing.Tuple[typing.Any, ...]) -> typing.Any:
+    """The key of repeated calls; None: the call is not repeated."""
+    key: typing.List[typing.Any] = []
+    for value in args:
+        kind = type(value)
+        if kind is np.ndarray and value.ndim:  # one without dimensions is a number
+            key += (value.dtype, value.shape, value.strides)
+        elif kind is int or kind is bool:
+            key += (kind, value)
+        elif kind is float:
+            key.append(kind)
+        else:
+            return None
+    return tuple(key)
 
 
 def _require_alone(parameter: str, arguments: Arguments) -> None:
@@ -104,8 +145,14 @@ class Function:
         self._examples: typing.Dict[typing.Any, typing.List[Arguments]] = {}
         self._refused: typing.Set[typing.Any] = set()
         self._last: typing.Optional[_Variant] = None
+        self._repeated: typing.Dict[typing.Any, _Repeated] = {}  # by _layout_of
 
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        layout = None if kwargs else _layout_of(args)
+        repeated = self._repeated.get(layout)
+        if repeated is not None:
+            self._last = repeated.variant
+            return repeated(args)
         arguments = self._bound(args, kwargs)
         key = tuple([_kind(value) for value in arguments.values()])
         if key in self._refused:
@@ -118,7 +165,14 @@ class Function:
             self._refused.add(key)
             warnings.warn(f"{self.function.__name__} runs in Python: {error}", RuntimeWarning, stacklevel=2)
             return self.function(*args, **kwargs)
-        return variant(arguments)
+        result = variant(arguments)
+        if layout is not None and len(args) == len(self._names):
+            again = variant.repeated(arguments)
+            if again is not None:
+                if len(self._repeated) >= _MOST_REPEATED:
+                    self._repeated.clear()
+                self._repeated[layout] = again
+        return result
 
     def _bound(self, args: typing.Tuple[typing.Any, ...], kwargs: typing.Dict[str, typing.Any]) -> Arguments:
         if not kwargs and len(args) == len(self._names):

@@ -119,6 +119,16 @@ def _key_of(inputs: Inputs, wanted: Inputs) -> typing.Any:
     return tuple(key)
 
 
+class PlainCall:
+    """C descriptions of a call that converts nothing: only addresses differ from call to call."""
+
+    __slots__ = ("results", "boxes", "given", "addresses")
+
+    def __init__(self, given: Description, results: Description) -> None:
+        self.results, self.boxes, self.given = results, given.boxes, given
+        self.addresses = (ctypes.addressof(given.arrays), given.count, ctypes.addressof(results.arrays), results.count)
+
+
 class Program:
     """A program, ready to be called. `communicator`: of mpi4py, whose ranks run it together. Keywords of inputs are files that stand for arrays, keywords
     of params their values for all calls; others are options of the command line, such as `threads=4` and `memory="4GiB"`."""
@@ -137,7 +147,7 @@ class Program:
         self._params: typing.List[str] = []  # as words, of the last call
         self._interrupts = _Interrupts()
         self._kept: typing.Dict[typing.Any, typing.Tuple[Description, Description]] = {}
-        self._plain: typing.Dict[typing.Any, typing.Tuple[Description, Description]] = {}  # of calls that convert nothing
+        self._plain: typing.Dict[typing.Any, PlainCall] = {}
         code = self._call["open"](address, *abi.c_words(self.library.words(options)), ctypes.byref(self._handle))
         self._close = weakref.finalize(self, self._call["close"], self._handle)
         self._check(code)
@@ -161,6 +171,17 @@ class Program:
         with self._lock:
             self._set(params)
             return self._run(inputs, wanted)
+
+    def plain(self, inputs: Inputs, wanted: Inputs) -> typing.Optional[PlainCall]:
+        """For `repeat`: such a call, if an equal one has been made and has converted nothing."""
+        return self._plain.get(_key_of(inputs, wanted))
+
+    def repeat(self, call: PlainCall, words: typing.List[str], arrays: typing.Iterable[typing.Any]) -> typing.List[typing.Any]:
+        """The call with these params, as words, and arrays, in the order of its inputs."""
+        with self._lock:
+            if words != self._params or not self._close.alive:
+                self._set_words(words)
+            return self._run_plain(call, arrays)
 
     def layout(self, name: str, /, **given: typing.Any) -> typing.List[typing.Tuple[typing.Tuple[int, ...], typing.Tuple[int, ...]]]:
         """Where this rank's elements of a tensor should be, for inputs of these shapes: a list of (lo, hi)."""
@@ -203,9 +224,11 @@ class Program:
 
     def _set(self, values: Inputs) -> None:
         """Gives the params of the next calls to the program."""
+        self._set_words(self.library.words(values) if values else [])
+
+    def _set_words(self, words: typing.List[str]) -> None:
         if not self._close.alive:
             raise Error("the program has been closed")
-        words = self.library.words(values) if values else []
         if words != self._params:
             self._check(self._call["params"](self._handle, *abi.c_words(words)))
             self._params = words
@@ -249,12 +272,16 @@ class Program:
         plain = self._plain.get(key)
         if plain is None:
             return self._run_any(inputs, wanted, key)
-        described, results = plain
-        results.reset()
-        for c_box, array in zip(described.boxes, inputs.values()):
+        return self._run_plain(plain, inputs.values())
+
+    def _run_plain(self, call: PlainCall, arrays: typing.Iterable[typing.Any]) -> typing.List[typing.Any]:
+        call.results.reset()
+        for c_box, array in zip(call.boxes, arrays):
             c_box.data = abi.address_of(array)
-        self._check(self._call["run"](self._handle, described.arrays, described.count, results.arrays, results.count))
-        return [self._dense_result(k, results) for k in range(results.count)]
+        code = self._call["run_at"](self._handle, *call.addresses)
+        if code or self._interrupts.caught:
+            self._check(code)
+        return [self._dense_result(k, call.results) for k in range(call.results.count)]
 
     def _run_any(self, inputs: Inputs, wanted: Inputs, key: typing.Any) -> typing.List[typing.Any]:
         given = {name: self._given_boxes(name, value) for name, value in inputs.items()}
@@ -273,7 +300,7 @@ class Program:
         if key is not None and self.ranks == 1 and not results.rows and all(given[name][0].array is value for name, value in inputs.items()):
             if len(self._plain) >= _MOST_KEPT:
                 self._plain.clear()
-            self._plain[key] = described, results
+            self._plain[key] = PlainCall(described, results)
         return [self._result(k, results) if value is None else value for k, value in enumerate(wanted.values())]
 
     @staticmethod

@@ -9,7 +9,7 @@ _DECLARATIONS = (
 _WORDS = (
     "return print assert for while in by every if then else where tile sparse out identity combine").split()
 _TYPES = (
-    "bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 c64 c128").split()
+    "bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 c64 c128").split()
 _CONSTANTS = (
     "true false inf nan").split()
 _BUILTINS = (

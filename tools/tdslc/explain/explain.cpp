@@ -222,6 +222,9 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   walk.ranks = inputs.ranks;
   walk.deciding_ranks = inputs.deciding_ranks();
   walk.factorise = options.factorise;
+  walk.time_tile = options.time_tile;
+  walk.machine = inputs.machine;
+  walk.threads = inputs.threads;
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
   for (const std::string& setting : line.set) {

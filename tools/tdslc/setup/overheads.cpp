@@ -51,7 +51,7 @@ class SmallSteps {
 
  private:
   [[nodiscard]] Iteration run(int ranks) {
-    std::vector<std::string> options = {"--steps", std::to_string(kSteps)};
+    std::vector<std::string> options = {"--steps", std::to_string(kSteps), "--no-replay"};
     if (ranks > 1) options.insert(options.end(), {"--tile", "1"});
     const nlohmann::json told = program_.run(ranks, options, kSharing);
     double tasks = 0;

@@ -8,7 +8,7 @@ syntax keyword tdslStatement return print assert
 syntax keyword tdslRepeat for while in by every
 syntax keyword tdslConditional if then else where
 syntax keyword tdslModifier tile sparse out identity combine
-syntax keyword tdslType bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 c64 c128
+syntax keyword tdslType bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 c64 c128
 syntax keyword tdslConstant true false inf nan
 
 " Built-in functions and reductions, where they are called.

@@ -4,8 +4,8 @@ import dataclasses
 
 from .elements import OPERATORS
 from .extents import Extent
-from .table import numpy, product, transposed
-from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, text_of, unified
+from .table import numpy, of_products, product, transposed
+from .values import POSTFIX, PRODUCT, SUM, Value, broadcast, floating, is_complex, text_of, unified
 
 @numpy("dot", "a b", method=True)
 def _dot(call):
@@ -30,6 +30,8 @@ def _inner(call):
     a, b = call.value("a"), call.value("b")
     if a.rank != 1 or b.rank != 1:
         call.refuse("import-rank", f"np.{call.name} of matrices")
+    if call.name == "vdot" and is_complex(a):
+        return product(Value(f"conj({a.code})", a.type, a.shape), b, call.node)
     return _matrix_product(call, a, b)
 
 
@@ -59,7 +61,7 @@ def _add_at(call):
         call.refuse("import-target", "np.add.at of a part of an array")
     base, index, value = call.value("target"), call.value("index"), call.value("value")
     binding = translator.binding(node.id)
-    if base.rank != 1 or index.rank != 1 or value.rank > 1 or index.type not in ("i64", "i32") or binding.fixed or binding.target is None:
+    if base.rank != 1 or index.rank != 1 or value.rank > 1 or index.type[0] not in "iu" or binding.fixed or binding.target is None:
         call.refuse("import-subscript", "np.add.at other than a vector of numbers at a vector of places")
     translator.changed_in_place(node.id, binding, call.node)
     i = translator.fresh("i")
@@ -71,13 +73,18 @@ def _add_at(call):
 
 @numpy("linalg.inv linalg.cholesky linalg.det", "a")
 def _of_matrix(call):
+    """Of a matrix, or of the last two dimensions of a batch."""
     value = floating(call.value("a"))
-    return Value(f"{call.short}({value.code})", value.type, () if call.short == "det" else value.shape)
+    if value.rank < 2:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    return Value(f"{call.short}({value.code})", value.type, value.shape[:-2] if call.short == "det" else value.shape)
 
 
 @numpy("linalg.solve", "a b")
 def _solve(call):
     a, b, type_ = unified(floating(call.value("a")), floating(call.value("b")))
+    if b.rank not in (a.rank - 1, a.rank) or a.rank < 2:
+        call.refuse("import-rank", f"np.linalg.solve of {a.rank} and {b.rank} dimensions")
     return Value(f"solve({a.code}, {b.code})", type_, b.shape)
 
 
@@ -103,7 +110,8 @@ def _einsum(call):
     for value in values[1:]:
         type_ = unified(dataclasses.replace(values[0], type=type_), value)[2]
     code = f'einsum("{inputs}->{result}", {", ".join(value.code for value in values)})'
-    return Value(code, type_, tuple(extents[letter] for letter in result))
+    value = Value(code, type_, tuple(extents[letter] for letter in result))
+    return of_products(value) if set(inputs) - {",", *result} else value
 
 
 @numpy("cov", "m other= rowvar= bias= ddof=")
@@ -146,7 +154,7 @@ def _histogram(call):
     """Counts or sums of weights between equal edges, and the edges; NumPy's own arithmetic decides the bin of each element."""
     value, translator = floating(call.value("a")), call.translator
     bins = translator.plain(call.given["bins"]) if call.has("bins") and not isinstance(call.given["bins"], (ast.List, ast.Tuple)) else text_of(10)
-    if value.rank != 1 or bins.rank or bins.type not in ("i64", "i32") or call.has("range") and call.has("weights"):
+    if value.rank != 1 or bins.rank or bins.type[0] not in "iu" or call.has("range") and call.has("weights"):
         call.refuse("import-option", "np.histogram of a matrix, with edges, or with a range and weights")
     bins = translator.extent(call.given["bins"]) if call.has("bins") else Extent(10)
     bounds = call.any_value("range").items if call.has("range") else None
@@ -161,9 +169,7 @@ def _histogram(call):
             name = call.let("counts", counts.code)
             counts = Value(f"{name} / diff({edges.code}) / f64(sum({name}))", "f64", (bins,), PRODUCT)
         return Value("", "tuple", items=[counts, edges])
-    weights = call.value("weights")
-    place = call.let("bin", f"min(searchsorted(linspace({low}, {high}, {number} + 1), {value.code}, side=right), {number}) - 1")
-    counted = call.let("counted", f"bincount({place}, {number}, weights={weights.code})")
+    counted = call.let("sums", f"histogram({value.code}, {low}, {high}, {number}, weights={floating(call.value('weights')).code})")
     return Value("", "tuple", items=[Value(counted, "f64", (bins,)), edges])
 
 

@@ -90,7 +90,7 @@ class Calls:
     def parameter(self, name, value, node, frame):
         if value.items is not None or value.type in ("none", "function", "text") or value.literal and name not in frame.stored:
             return Binding(None, value)
-        self.require_plain(value, node)
+        value = self.require_plain(value, node)
         if name in frame.changed and value.rank:
             binding = self.binding(node.id) if isinstance(node, ast.Name) else None
             if binding is None or binding.target is None:

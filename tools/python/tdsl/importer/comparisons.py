@@ -2,7 +2,7 @@
 import ast
 
 from .errors import Place
-from .values import AND, COMPARISON, OR, SUM, Value, broadcast, unified
+from .values import AND, COMPARISON, OR, SUM, Value, broadcast, is_complex, unified
 
 _COMPARISONS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -41,6 +41,8 @@ class Comparisons:
         if a.size is not None and b.size is not None and None not in (a.size.constant, b.size.constant):
             known = bool(eval(f"{a.size.constant} {symbol} {b.size.constant}"))  # two integers
         shape = broadcast(node, a.shape, b.shape)
+        if symbol not in ("==", "!=") and (is_complex(a) or is_complex(b)):
+            raise Place(node, "import-complex", "an order of complex numbers")
         a, b, _ = unified(a, b)
         return Value(f"{a.at(SUM)} {symbol} {b.at(SUM)}", "bool", shape, COMPARISON, known=known)
 

@@ -4,14 +4,21 @@ import dataclasses
 
 from .arguments import entry
 from .table import METHODS, NUMPY, PYTHON, Call, numpy, selected_count, stored
-from .values import COMPARISON, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, of_extent, text_of, unified
+from .values import COMPARISON, PRODUCT, SHORT, SUM, TYPES, UNARY, Value, broadcast, cast, floating, is_complex, of_extent, part_type, text_of, unified
 
 _SAME = {name: name for name in "exp sqrt sin cos tan tanh log log1p expm1 log2 log10 exp2 sinh cosh cbrt floor ceil trunc sign isnan isinf isfinite".split()}
 _RENAMED = {"absolute": "abs", "abs": "abs", "fabs": "abs", "rint": "round", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
-            "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "conjugate": "", "conj": "", "real": "", "positive": ""}
+            "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc", "conjugate": "conj", "conj": "conj", "real": "real", "imag": "imag", "angle": "arg", "positive": ""}
 _MATH = {"sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "fabs", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "erf", "erfc", "gamma", "lgamma",
          "isnan", "isinf", "isfinite"}
-_KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "positive"}
+_KEEP_INTEGERS = {"absolute", "abs", "sign", "conjugate", "conj", "real", "imag", "positive"}
+_REAL_RESULTS = {"absolute", "abs", "real", "imag", "angle"}
+
+
+def _floating(call, value):
+    if value.type in SHORT and value.type != "u32":
+        call.refuse("import-type", f"np.{call.short} of {value.type}, which NumPy computes in less than f64: convert it")
+    return floating(value)
 
 
 def _elementwise(call):
@@ -21,11 +28,11 @@ def _elementwise(call):
         plain = Call(call.translator, call.node, call.name, {"x": dataclasses.replace(value, mask=None, rows=False)})
         return dataclasses.replace(_elementwise(plain), mask=value.mask, rows=value.rows)
     value = call.translator.require_plain(value, call.node)
-    if not name:
+    if not name or name in ("real", "conj") and not is_complex(value):
         return value
     if call.short not in _KEEP_INTEGERS or value.type == "bool":
-        value = floating(value)
-    type_ = "bool" if call.short in ("isnan", "isinf", "isfinite") else value.type
+        value = _floating(call, value)
+    type_ = "bool" if call.short in ("isnan", "isinf", "isfinite") else part_type(value.type) if call.short in _REAL_RESULTS else value.type
     return stored(call, Value(f"{name}({value.code})", type_, value.shape))
 
 
@@ -45,7 +52,7 @@ def _two(call):
     name = _TWO[call.name]
     a, b = call.value("a"), call.value("b")
     if name not in ("max", "min", "%") or call.name.startswith("math."):
-        a, b = floating(a), floating(b)
+        a, b = _floating(call, a), _floating(call, b)
     return stored(call, two(call, name, a, b))
 
 
@@ -93,7 +100,7 @@ def _logical_not(call):
 def _as_bool(value):
     if value.type == "bool":
         return value
-    return Value(f"{value.at(SUM)} != {'0' if value.type[0] == 'i' else '0.0'}", "bool", value.shape, COMPARISON)
+    return Value(f"{value.at(SUM)} != {'0' if value.type[0] in 'iu' else '0.0'}", "bool", value.shape, COMPARISON)
 
 
 @numpy("negative square reciprocal", "x out=")
@@ -115,7 +122,7 @@ def _angles(call):
 @numpy("where", "c a= b=")
 def _where(call):
     if not call.has("a"):
-        return Value("", "tuple", items=[places_where(call, call.value("c"))])
+        return Value("", "tuple", items=all_places(call, call.value("c")))
     c, a, b = _as_bool(call.value("c")), call.value("a"), call.value("b")
     shape = broadcast(call.node, c.shape, broadcast(call.node, a.shape, b.shape))
     a, b, type_ = unified(a, b)
@@ -124,10 +131,19 @@ def _where(call):
     return Value(f"where({c.code}, {a.code}, {b.code})", type_, shape)
 
 
+def all_places(call, condition):
+    """A vector of places for each dimension."""
+    if condition.rank == 1:
+        return [places_where(call, condition)]
+    names = [call.translator.fresh("place") for _ in condition.shape]
+    call.translator.local_names[-1].extend(names)
+    call.translator.emit(f"let ({', '.join(names)}) = nonzero({_as_bool(condition).code});")
+    count = call.translator.found_extent(names[0])
+    return [Value(name, "i64", (count,), natural=True) for name in names]
+
+
 def places_where(call, condition):
     """The places where a condition holds: a selection of all places."""
-    if condition.rank != 1:
-        call.refuse("import-shape", f"the places of np.{call.short}: their number depends on data")
     return Value(f"iota({condition.shape[0].code()})", "i64", condition.shape, mask=_as_bool(condition).code)
 
 
@@ -139,7 +155,7 @@ def _clip(call):
     return stored(call, two(call, "min", value, call.value("a_max")) if call.has("a_max") else value)
 
 
-@numpy("float64 float32 int64 int32", "x")
+@numpy("float64 float32 int64 int32 uint8 int8 uint16 int16 uint32 complex64 complex128 complex_", "x")
 def _cast(call):
     return cast(call.value("x"), TYPES[call.name])
 
@@ -154,6 +170,18 @@ def _python_cast(call):
 
 
 PYTHON.update({name: entry("x", _python_cast) for name in ("float", "int", "bool")})
+
+
+def _python_complex(call):
+    value = call.value("x")
+    if value.rank:
+        call.refuse("import-rank", "complex() of an array")
+    if not call.has("y"):
+        return cast(value, "c128")
+    return Value(f"c128({floating(value).code}, {floating(call.value('y')).code})", "c128")
+
+
+PYTHON["complex"] = entry("x y=", _python_complex)
 
 
 @numpy("round round_ around", "x decimals= out=", method=True)

@@ -9,13 +9,13 @@ from . import names
 from .arguments import bind_arguments
 from .errors import Place, Skip
 from .extents import Extent
-from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SUM, TYPES, UNARY, Value, broadcast, cast, of_extent, text_of,
-                     unified)
+from .values import (AND, COMPARISON, CONDITION, OR, POSTFIX, POWER, PRODUCT, SHORT, SUM, TYPES, UNARY, Value, broadcast, cast, is_complex, of_extent,
+                     part_type, text_of, unified)
 
 _SYMBOLS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT)}
 _BITS = {ast.BitAnd: ("&&", AND), ast.BitOr: ("||", OR), ast.BitXor: ("!=", COMPARISON)}
 # Of integers; they bind more tightly than comparisons and less than sums, as in Python.
-_INTEGER_BITS = {ast.BitAnd: ("&", SUM - 0.4), ast.BitXor: ("^", SUM - 0.6), ast.BitOr: ("|", SUM - 0.8)}
+_INTEGER_BITS = {ast.LShift: ("<<", SUM - 0.2), ast.RShift: (">>", SUM - 0.2), ast.BitAnd: ("&", SUM - 0.4), ast.BitXor: ("^", SUM - 0.6), ast.BitOr: ("|", SUM - 0.8)}
 
 
 _LISTED = 64  # elements of an array of the module that is written into the program
@@ -67,12 +67,10 @@ class Expressions:
         thing = self.script.object_of(node)
         if isinstance(node, ast.Attribute) and node.attr == "pi" and thing == math.pi:
             return Value("pi", "f64", literal=True)
-        if isinstance(thing, (bool, int, float)):
+        if isinstance(thing, (bool, int, float, complex)):
             return text_of(thing)
         if isinstance(thing, np.generic) and thing.dtype.name in TYPES:
             return cast(text_of(thing.item()), TYPES[thing.dtype.name])
-        if isinstance(thing, complex):
-            raise Place(node, "import-complex", "complex numbers")
         if isinstance(thing, str):
             return Value("", "text", known=thing)
         if thing is None and not isinstance(node, ast.Attribute) and node.id not in vars(self.script.module):
@@ -91,11 +89,9 @@ class Expressions:
         value = node.value
         if value is None:
             return Value("", "none", known=None)
-        if isinstance(value, complex):
-            raise Place(node, "import-complex", "complex numbers")
         if isinstance(value, str):
             return Value("", "text", known=value)
-        if not isinstance(value, (bool, int, float)):
+        if not isinstance(value, (bool, int, float, complex)):
             raise Place(node, "import-expression", f"a {type(value).__name__} is not translated")
         return text_of(value)
 
@@ -115,7 +111,7 @@ class Expressions:
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Invert) and value.type != "bool":
-            if value.type[0] != "i":
+            if value.type[0] not in "iu":
                 raise Place(node, "import-operator", "`~` of numbers that are no integers")
             return Value(f"~{value.at(UNARY)}", value.type, value.shape, UNARY)
         if isinstance(node.op, ast.Not):
@@ -128,19 +124,35 @@ class Expressions:
         return Value(f"!{value.at(UNARY)}", "bool", value.shape, UNARY, known=known)
 
     def plain(self, node):
-        """The value of a node that is neither a tuple nor a selection."""
+        """The value of a node that is no tuple; a selection is taken out."""
         return self.require_plain(self.expression(node), node)
 
-    @staticmethod
-    def require_plain(value, node):
+    def require_plain(self, value, node):
         if value.items is not None:
             raise Place(node, "import-tuple", "a tuple as an operand")
         if value.type in ("none", "function", "text"):
             what = {"none": "None", "function": "a function", "text": "a text"}[value.type]
             raise Place(node, "import-expression", f"{what} as an operand")
-        if value.mask is not None:
-            raise Place(node, "import-mask", "a[condition] outside of a reduction and of an update under the same condition")
-        return value
+        return value if value.mask is None else self.taken_out(value)
+
+    def taken_out(self, value):
+        """A selection as an array, whose extent the data determine."""
+        whole = value.rank == 1 and value.code == f"iota({value.shape[0].code()})"
+        code = f"nonzero({value.mask})" if whole else f"filter({value.code}, {value.mask})"
+        return self.of_found_extent("kept", code, value.type, value.shape[1:] if value.rows else ())
+
+    def of_found_extent(self, word, code, type_, rest=()):
+        """A declaration of an array whose first extent is found in the run."""
+        name = self.fresh(word)
+        self.local_names[-1].append(name)
+        self.emit(f"let {name} = {code};")
+        return Value(name, type_, (self.found_extent(name), *rest), storage=self.new_storage())
+
+    def found_extent(self, name):
+        count = self.fresh(f"{name}_count")
+        self.local_names[-1].append(count)
+        self.emit(f"let {count} = size({name}, 0);")
+        return Extent.of(count)
 
     def truth(self, value, node):
         if value.rank:
@@ -149,7 +161,7 @@ class Expressions:
             return Value("false", "bool", known=False)
         if value.type == "bool":
             return value
-        return Value(f"{value.at(SUM)} != {'0' if value.type[0] == 'i' else '0.0'}", "bool", level=COMPARISON)
+        return Value(f"{value.at(SUM)} != {'0' if value.type[0] in 'iu' else '0.0'}", "bool", level=COMPARISON)
 
     def _binop(self, node):
         left, right = self.expression(node.left), self.expression(node.right)
@@ -168,8 +180,7 @@ class Expressions:
         both, selected = left.mask == right.mask and left.rows == right.rows, left if left.mask else right
         other = right if left.mask else left
         if isinstance(node.op, ast.MatMult) or not both and (other.mask or other.rank > (selected.rank - 1 if selected.rows else 0)):
-            self.require_plain(left, node)
-            self.require_plain(right, node)
+            return self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
         left, right = (dataclasses.replace(value, mask=None, rows=False) for value in (left, right))
         result = self.operator(type(node.op), self.require_plain(left, node.left), self.require_plain(right, node.right), node)
         return dataclasses.replace(result, mask=selected.mask, rows=selected.rows)
@@ -184,10 +195,13 @@ class Expressions:
         if op is ast.MatMult:
             return names.product(a, b, node)
         shape = broadcast(node, a.shape, b.shape)
-        if a.type[0] == "i" and b.type[0] == "i" and (op in (ast.LShift, ast.RShift) or op is ast.BitAnd):
+        integers = a.type[0] in "iu" and b.type[0] in "iu"
+        if integers and SHORT & {a.type, b.type} and op in _INTEGER_BITS:
+            return self.integer_bits(op, a, b, shape)
+        if integers and op in (ast.LShift, ast.RShift, ast.BitAnd):
             return self.bits(op, a, b, shape, node)
         if op in _BITS or (a.type == b.type == "bool" and op in (ast.Mult, ast.Add) and (a.rank or b.rank)):
-            if a.type[0] == "i" and b.type[0] == "i":
+            if integers:
                 return self.integer_bits(op, a, b, shape)
             if a.type != "bool" or b.type != "bool":
                 raise Place(node, "import-operator", "operators of bits of numbers that are no integers")
@@ -199,6 +213,8 @@ class Expressions:
             a, b = self.real(a, b), self.real(b, a)
             a, b, type_ = unified(a, b)
             return Value(f"{a.at(PRODUCT)} / {b.at(PRODUCT + 1)}", type_, shape, PRODUCT, literal=a.literal and b.literal)
+        if op in (ast.FloorDiv, ast.Mod) and (is_complex(a) or is_complex(b)):
+            raise Place(node, "import-complex", "`//` and `%` of complex numbers")
         if op is ast.FloorDiv:
             return self.floor_division(a, b, shape)
         size = self.size_of(op, a, b)
@@ -211,7 +227,7 @@ class Expressions:
         if op is ast.Mod:
             return Value(f"mod({a.code}, {b.code})", type_, shape, size=Extent.of(f"mod({a.code}, {b.code})") if size is not None else None)
         if op is ast.Pow:
-            if type_[0] == "i" and b.literal and b.code.startswith("-"):
+            if type_[0] in "iu" and b.literal and b.code.startswith("-"):
                 a, type_ = cast(a, "f64"), "f64"
             return Value(f"{a.at(POSTFIX)} ** {b.at(POSTFIX)}", type_, shape, POWER, literal=literal)
         raise Place(node, "import-operator", f"the operator {op.__name__} is not translated")
@@ -236,7 +252,7 @@ class Expressions:
     @staticmethod
     def real(value, other):
         """An operand of `/`: integers become f64, scalars beside an f32 array f32."""
-        if value.type in ("f32", "f64"):
+        if value.type[0] in "fc":
             return value
         return cast(value, "f32" if other.type == "f32" and other.rank and not value.rank and not value.literal else "f64")
 
@@ -251,7 +267,7 @@ class Expressions:
         return a.size.multiply(b.size) if op is ast.Mult else a.size if op is ast.Mod else None
 
     def floor_division(self, a, b, shape):
-        natural, size = a.natural and b.natural, a.size
+        natural, size = all(value.natural or value.type[0] == "u" for value in (a, b)), a.size
         divisor = b.size
         a, b, type_ = unified(a, b)
         if type_ in ("f32", "f64"):
@@ -306,7 +322,9 @@ class Expressions:
         if node.attr == "T":
             return names.transposed(value)
         if node.attr == "real":
-            return value
+            return Value(f"real({value.code})", part_type(value.type), value.shape) if is_complex(value) else value
+        if node.attr == "imag":
+            return Value(f"imag({value.code})", part_type(value.type), value.shape)
         raise Place(node, "import-name", f"the attribute .{node.attr} is not translated")
 
     def _call(self, node):

@@ -304,7 +304,7 @@ class Lists:
         binding = self.binding(node.value.id)
         length = self.growing.get(binding.target) if binding is not None else None
         index = self.plain(node.slice) if length is not None else None
-        if index is None or index.rank or index.type not in ("i64", "i32"):
+        if index is None or index.rank or index.type[0] not in "iu":
             return None
         place = index.code
         if index.size is not None and index.size.constant is not None and index.size.constant < 0:

@@ -128,7 +128,7 @@ class Loops:
             raise Place(call, "import-call", "range with other than one to three arguments")
         values = [self.plain(argument) for argument in call.args]
         for value, argument in zip(values, call.args):
-            if value.rank or value.type not in ("i64", "i32"):
+            if value.rank or value.type[0] not in "iu":
                 raise Place(argument, "import-type", "a bound of range that is not an integer")
         low, high = (text_of(0), values[0]) if len(values) == 1 else values[:2]
         step = f" by {values[2].at(SUM)}" if len(values) == 3 else ""

@@ -1,7 +1,7 @@
 """Norms, factorizations and diagonals of matrices."""
 from .extents import Extent
-from .table import numpy, product
-from .values import POSTFIX, Value, floating, unified
+from .table import numpy, of_products, product
+from .values import POSTFIX, SUMMED_WIDER, Value, floating, is_complex, part_type, unified
 
 
 def _order(call):
@@ -15,6 +15,8 @@ def _order(call):
 @numpy("linalg.norm", "x ord= axis= keepdims=")
 def _norm(call):
     value, order = floating(call.value("x")), _order(call)
+    if is_complex(value):
+        value = Value(f"abs({value.code})", part_type(value.type), value.shape)
     if call.has("axis") or value.rank == 1:
         return _vector_norm(call, value, order)
     if order in (None, "fro"):
@@ -38,8 +40,16 @@ def _vector_norm(call, value, order):
     return Value(f"norm({value.code})" if not options and order in (None, "2") else forms[order], value.type, shape)
 
 
-def _square(call, value):
+def _matrix(call, value):
     if value.rank != 2:
+        call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    return value
+
+
+def _batch(call):
+    """A matrix, or a batch of matrices in the last two dimensions."""
+    value = floating(call.value("a"))
+    if value.rank < 2:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
     return value
 
@@ -55,42 +65,42 @@ def _several(call, code, *parts):
 @numpy("linalg.eigh linalg.eigvalsh", "a")
 def _eigh(call):
     """Eigenvalues ascend; of each vector the largest component is positive."""
-    value = _square(call, floating(call.value("a")))
-    items = _several(call, f"eigh({value.code})", ("eigenvalues", value.type, value.shape[:1]), ("eigenvectors", value.type, value.shape))
+    value = _batch(call)
+    items = _several(call, f"eigh({value.code})", ("eigenvalues", part_type(value.type), value.shape[:-1]), ("eigenvectors", value.type, value.shape))
     return items[0] if call.name == "linalg.eigvalsh" else Value("", "tuple", items=items)
 
 
 @numpy("linalg.svd", "a full_matrices= compute_uv=")
 def _svd(call):
-    value, vectors = _square(call, floating(call.value("a"))), call.literal("compute_uv", True)
+    value, vectors = _batch(call), call.literal("compute_uv", True)
     if vectors and call.literal("full_matrices", True):
         call.refuse("import-option", "np.linalg.svd without full_matrices=False")
-    n, m = value.shape
+    *batch, n, m = value.shape
     least = n if n == m else Extent(min(n.constant, m.constant)) if None not in (n.constant, m.constant) else Extent.of(f"min({n.code()}, {m.code()})")
-    items = _several(call, f"svd({value.code})", ("U", value.type, (n, least)), ("s", value.type, (least,)), ("Vt", value.type, (least, m)))
+    items = _several(call, f"svd({value.code})", ("U", value.type, (*batch, n, least)), ("s", part_type(value.type), (*batch, least)), ("Vt", value.type, (*batch, least, m)))
     return Value("", "tuple", items=items) if vectors else items[1]
 
 
 @numpy("linalg.qr", "a mode=")
 def _qr(call):
     """The diagonal of R is not negative."""
-    value = _square(call, floating(call.value("a")))
+    value = _batch(call)
     if call.literal("mode", "reduced") != "reduced":
         call.refuse("import-option", "np.linalg.qr in another mode than reduced")
-    n, m = value.shape
+    *batch, n, m = value.shape
     least = n if n == m else Extent.of(f"min({n.code()}, {m.code()})")
-    return Value("", "tuple", items=_several(call, f"qr({value.code})", ("Q", value.type, (n, least)), ("R", value.type, (least, m))))
+    return Value("", "tuple", items=_several(call, f"qr({value.code})", ("Q", value.type, (*batch, n, least)), ("R", value.type, (*batch, least, m))))
 
 
 @numpy("linalg.pinv", "a")
 def _pinv(call):
-    value = _square(call, floating(call.value("a")))
+    value = _matrix(call, floating(call.value("a")))
     return Value(f"lstsq({value.code}, eye({value.shape[0].code()}))", value.type, value.shape[::-1])
 
 
 @numpy("linalg.matrix_power", "a n")
 def _matrix_power(call):
-    value, power = _square(call, call.value("a")), call.literal("n")
+    value, power = _matrix(call, call.value("a")), call.literal("n")
     if not isinstance(power, int) or not 1 <= power <= 64:
         call.refuse("import-option", "np.linalg.matrix_power with a power other than 1 to 64")
     base = value.code if value.code.isidentifier() else call.let("base", value.code)
@@ -113,15 +123,16 @@ def _diagonal(call):
         return _band(call, value, k) if k else Value(f"diag({value.code})", value.type, value.shape * 2)
     if value.rank != 2:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
+    summed = "i64" if value.type in SUMMED_WIDER else value.type
     if call.name == "trace" and k == 0:
-        return Value(f"trace({value.code})", value.type)
+        return Value(f"trace({value.code})", summed)
     if value.shape[0] != value.shape[1]:
         call.refuse("import-shape", "the diagonal of a matrix that is not square")
     part = Value(f"diag({value.code})", value.type, value.shape[:1])
     if k:
         n = value.shape[0] - Extent(abs(k))
         part = Value(f"diag({value.at(POSTFIX)}[{'' if k > 0 else -k}:{n.code() if k > 0 else ''}, {k if k > 0 else ''}:{n.code() if k < 0 else ''}])", value.type, (n,))
-    return Value(f"sum({part.code})", part.type) if call.name == "trace" else part
+    return Value(f"sum({part.code})", summed) if call.name == "trace" else part
 
 
 def _band(call, value, k):
@@ -160,4 +171,5 @@ def _tensordot(call):
         second[y] = first[x]
     kept = [(c, e) for i, (c, e) in enumerate(zip(first, a.shape)) if i not in left] + [(c, e) for i, (c, e) in enumerate(zip(second, b.shape)) if i not in right]
     code = f'einsum("{first},{"".join(second)}->{"".join(c for c, _ in kept)}", {a.code}, {b.code})'
-    return Value(code, type_, tuple(e for _, e in kept))
+    value = Value(code, type_, tuple(e for _, e in kept))
+    return of_products(value) if left else value

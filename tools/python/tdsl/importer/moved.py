@@ -2,7 +2,7 @@
 import ast
 import dataclasses
 
-from .elements import OPERATORS, places_where
+from .elements import OPERATORS, all_places, places_where
 from .errors import Place
 from .extents import Extent
 from .structure import _listed, mesh
@@ -77,8 +77,35 @@ def _delete(call):
 
 @numpy("nonzero flatnonzero", "a", method=True)
 def _nonzero(call):
-    found = places_where(call, call.value("a"))
-    return found if call.short == "flatnonzero" else Value("", "tuple", items=[found])
+    value = call.value("a")
+    if call.short == "flatnonzero":
+        return places_where(call, reshaped(value, (Extent(-1),), call.node))
+    return Value("", "tuple", items=all_places(call, value))
+
+
+@numpy("extract", "condition a")
+def _extract(call):
+    condition, value = call.value("condition"), call.value("a")
+    if condition.rank != value.rank or condition.type != "bool":
+        call.refuse("import-mask", "np.extract with other than a condition of each element")
+    return dataclasses.replace(value, mask=condition.code, storage=frozenset(), memory=None)
+
+
+@numpy("unique", "a return_inverse= return_counts=")
+def _unique(call):
+    """The different values, ascending; with the group of each element and the sizes of the groups."""
+    value, translator = call.value("a"), call.translator
+    inverse, counts = call.literal("return_inverse", False), call.literal("return_counts", False)
+    if not inverse and not counts:
+        return translator.of_found_extent("distinct", f"unique({value.code})", value.type)
+    if inverse and value.rank > 1:
+        call.refuse("import-rank", "np.unique with return_inverse of a matrix")
+    names = [translator.fresh(word) for word in ("keys", "group", "number")]
+    translator.local_names[-1].extend(names)
+    translator.emit(f"let ({', '.join(names)}) = groups({reshaped(value, (Extent(-1),), call.node).code});")
+    shape = (translator.found_extent(names[0]),)
+    items = [Value(names[0], value.type, shape)] + [Value(names[1], "i64", value.shape, natural=True)] * bool(inverse)
+    return Value("", "tuple", items=items + [Value(names[2], "i64", shape, natural=True)] * bool(counts))
 
 
 @numpy("indices", "shape")

@@ -7,7 +7,7 @@ from .elements import two
 from .extents import Extent
 from .structure import array_of
 from .table import METHODS, NUMPY, PYTHON, Call, numpy, reshaped
-from .values import PRODUCT, Value, cast, floating
+from .values import PRODUCT, SUMMED_WIDER, Value, cast, floating, is_complex, part_type
 
 _REDUCTIONS = {"amax": "max", "amin": "min", "max": "max", "min": "min", "count_nonzero": "count", "var": "variance", "average": "mean"}
 _FIXED_TYPES = {"argmax": "i64", "argmin": "i64", "count": "i64", "any": "bool", "all": "bool"}
@@ -41,9 +41,9 @@ def _reduce(call):
     if call.has("ddof"):
         options += f", ddof={call.value('ddof').code}"
     if name in ("mean", "variance", "std", "median"):
-        type_ = "f32" if value.type == "f32" else "f64"
+        type_ = floating(value).type if name == "mean" else part_type(floating(value).type)
     else:
-        type_ = _FIXED_TYPES.get(name, "i64" if name in ("sum", "prod") and value.type in ("bool", "i32") else value.type)
+        type_ = _FIXED_TYPES.get(name, "i64" if name in ("sum", "prod") and value.type in SUMMED_WIDER else value.type)
     if not value.rank:
         return value
     return Value(f"{name}({value.code}{options})", type_, shape)
@@ -65,7 +65,7 @@ def _python_sum(call):
             result = call.translator.operator(ast.Add, call.translator.require_plain(result, call.node), call.translator.require_plain(item, call.node), call.node)
         return result
     if value.rank > 1 and value.mask is None:
-        return Value(f"sum({value.code}, axis=0)", "i64" if value.type in ("bool", "i32") else value.type, value.shape[1:])
+        return Value(f"sum({value.code}, axis=0)", "i64" if value.type in SUMMED_WIDER else value.type, value.shape[1:])
     return _reduce(Call(call.translator, call.node, "sum", {"a": value}))
 
 
@@ -78,19 +78,21 @@ def _masked(call, name, value):
         call.refuse("import-mask", "a reduction of a[condition] with options")
     axis = ", axis=0" if value.rows and call.has("axis") else ""
     shape = value.shape[1:] if axis else ()
+    if is_complex(value) and name not in ("sum", "prod", "mean", "count"):
+        call.refuse("import-complex", f"{name} of a[condition] of complex numbers")
     mask, real = mask_of(value), value.type in ("f32", "f64")
-    type_ = value.type if real else "f64"
+    type_ = floating(value).type
     rest = "" if not value.rows or axis else "".join(f" * {extent.factor()}" for extent in value.shape[1:])
     count = f"count({value.mask}){rest}"
 
     def filled(neutral, code=value.code):
         return f"where({mask}, {code}, {neutral})"
     if name in ("sum", "prod"):
-        result = "i64" if value.type in ("bool", "i32") else value.type
+        result = "i64" if value.type in SUMMED_WIDER else value.type
         neutral = ("0.0" if real else "0") if name == "sum" else "1.0" if real else "1"
         return Value(f"{name}({filled(neutral)}{axis})", result, shape)
     if name == "mean":
-        return Value(f"sum({filled('0.0' if real else '0')}{axis}) / {type_}({count})", type_, shape, level=PRODUCT)
+        return Value(f"sum({filled('0.0' if real else '0')}{axis}) / {part_type(type_)}({count})", type_, shape, level=PRODUCT)
     if name in ("variance", "std"):
         middle = call.let("middle", f"sum({filled('0.0' if real else '0')}{axis}) / {type_}({count})")
         squares = filled("0.0", f"({value.code} - {middle}) ** 2")
@@ -118,7 +120,7 @@ def _running(call):
     if value.rank > 1 and not call.has("axis"):
         value = reshaped(value, (Extent(-1),), call.node)
     option = f", axis={call.axis(value.rank)}" if call.has("axis") else ""
-    return Value(f"{call.short}({value.code}{option})", "i64" if value.type in ("bool", "i32") else value.type, value.shape)
+    return Value(f"{call.short}({value.code}{option})", "i64" if value.type in SUMMED_WIDER else value.type, value.shape)
 
 
 @numpy("diff", "a n= axis=")

@@ -9,7 +9,7 @@ from .values import ORDER, Value, cast, unified
 RESERVED = set("let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false inf nan by break "
                "continue every bool i32 i64 f32 f64 c64 c128 pi newaxis periodic edge reflect symmetric kernel literal".split())
 _MOST_PASSES = 12
-ZERO = {"bool": "false", "f64": "0.0", "f32": "f32(0.0)", "i64": "0", "i32": "i32(0)"}
+ZERO = {"bool": "false", "f64": "0.0", "f32": "f32(0.0)", "i64": "0", "i32": "i32(0)", "c64": "c64(0.0)", "c128": "c128(0.0)"}
 
 
 @dataclasses.dataclass(eq=False)

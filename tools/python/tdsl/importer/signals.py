@@ -1,7 +1,7 @@
 """Windows, convolutions, differences and integrals of samples."""
 from .extents import Extent
 from .table import numpy
-from .values import POSTFIX, PRODUCT, SUM, Value, cast, floating, text_of, unified
+from .values import POSTFIX, PRODUCT, SUM, SUMMED_WIDER, Value, cast, floating, text_of, unified
 
 # {t} is the place of a sample from 0 to 1.
 _WINDOWS = {"hanning": "0.5 - 0.5 * cos(2.0 * pi * {t})", "hamming": "0.54 - 0.46 * cos(2.0 * pi * {t})",
@@ -119,7 +119,7 @@ def _polyfit(call):
 def accumulated(call, name):
     """`np.maximum.accumulate` and its like."""
     value, axis = call.value("a"), call.axis(call.value("a").rank, default=0)
-    type_ = "i64" if name in ("cumsum", "cumprod") and value.type in ("bool", "i32") else value.type
+    type_ = "i64" if name in ("cumsum", "cumprod") and value.type in SUMMED_WIDER else value.type
     return Value(f"{name}({value.code}{f', axis={axis}' if value.rank > 1 else ''})", type_, value.shape)
 
 

@@ -12,7 +12,7 @@ def filled(call, shape, type_, number):
     """A constructor of zeros or ones, or of another number as text."""
     extents = ", ".join(extent.code() for extent in shape)
     if not shape:
-        return Value(cast(text_of(int(number) if type_[0] == "i" else float(number)), type_).code, type_)
+        return Value(cast(text_of(int(number) if type_[0] in "iu" else float(number)), type_).code, type_)
     if type_ == "f64":
         return Value(f"{'ones' if number else 'zeros'}({extents})", type_, shape)
     one = {"bool": "true" if number else "false", "i64": str(number)}.get(type_, f"{type_}({number})")
@@ -337,6 +337,12 @@ def _stack(call):
 @numpy("repeat tile", "a count axis=")
 def _repeat(call):
     value, count = call.value("a"), call.translator.extent(call.given["count"])
+    if call.name == "repeat" and value.rank > 1:
+        if not call.has("axis"):
+            value = reshaped(value, (Extent(-1),), call.node)
+        axis = call.axis(value.rank, default=0)
+        shape = value.shape[:axis] + (value.shape[axis].multiply(count),) + value.shape[axis + 1:]
+        return Value(f"repeat({value.code}, {count.code()}, axis={axis})", value.type, shape)
     if value.rank != 1:
         call.refuse("import-rank", f"np.{call.name} of {value.rank} dimensions")
     return Value(f"{call.name}({value.code}, {count.code()})", value.type, (value.shape[0].multiply(count),))

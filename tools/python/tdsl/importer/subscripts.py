@@ -6,7 +6,7 @@ from . import names
 from .errors import Place
 from .extents import Extent
 from .scopes import Binding
-from .values import POSTFIX, PRODUCT, SUM, UNARY, Value, cast
+from .values import POSTFIX, PRODUCT, SUM, UNARY, Value, cast, is_complex
 
 
 def _is_slice(node):
@@ -26,7 +26,7 @@ class Subscripts:
         value = self.expression(node)
         if value.rank or value.items is not None:
             raise Place(node, "import-shape", "an extent that is an array")
-        if value.type not in ("i64", "i32"):
+        if value.type[0] not in "iu":
             raise Place(node, "import-shape", f"an extent of type {value.type}")
         if value.size is not None:
             return value.size
@@ -50,7 +50,7 @@ class Subscripts:
         if node is None:
             return "", default
         value = self.expression(node)
-        if value.type not in ("i64", "i32") or value.rank:
+        if value.type[0] not in "iu" or value.rank:
             raise Place(node, "import-type", "the bound of a slice is not an integer")
         size = value.size if value.size is not None else self.extent(node)
         if size.constant is not None:
@@ -70,7 +70,7 @@ class Subscripts:
         if node.step is not None:
             value = self.expression(node.step)
             step = value.size.constant if value.size is not None else None
-            if step is None and value.size is not None and value.type in ("i64", "i32"):
+            if step is None and value.size is not None and value.type[0] in "iu":
                 return self.stepped(node, value, extent)
             if not step:
                 raise Place(node.step, "import-step", "a slice with a step that is computed from data, or 0")
@@ -99,7 +99,7 @@ class Subscripts:
         value = self.expression(node)
         if value.rank:
             raise Place(node, "import-subscript", "an array among several subscripts")
-        if value.type not in ("i64", "i32"):
+        if value.type[0] not in "iu":
             raise Place(node, "import-type", f"a subscript of type {value.type}")
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not value.literal:
             return f"({self.wrapped(node, extent)})"
@@ -295,6 +295,8 @@ class Subscripts:
         if value.type != base.type and not (value.literal and value.type == "i64" and base.type != "bool"):
             if base.type == "bool" and value.type != "bool":
                 raise Place(node, "import-type", "numbers are stored in a bool array")
+            if is_complex(value) and not is_complex(base):
+                raise Place(node, "import-complex", "complex numbers are stored in an array of reals")
             value = cast(value, base.type)
         elif value.literal and value.type != base.type:
             value = cast(value, base.type) if base.type == "f64" else value
@@ -318,7 +320,7 @@ class Subscripts:
             if _is_slice(entry) or self.is_new_axis(entry) or isinstance(entry, ast.Constant) and entry.value is ...:
                 raise Place(target, "import-subscript", "an array among several subscripts")
             place = self.listed_place(entry)
-            if place.rank > 1 or place.type not in ("i64", "i32") or place.mask is not None:
+            if place.rank > 1 or place.type[0] not in "iu" or place.mask is not None:
                 raise Place(target, "import-subscript", "assignment to elements that something other than a vector of integers selects")
             if not place.rank:
                 places.append(place.code)

@@ -20,8 +20,6 @@ def places(script, function):
             found.append(Place(node, "import-statement", f"`{type(node).__name__.lower()}` is not translated"))
         elif isinstance(node, _EXPRESSIONS):
             found.append(Place(node, "import-expression", f"{type(node).__name__} is not translated"))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, complex):
-            found.append(Place(node, "import-complex", "complex numbers"))
         elif isinstance(node, ast.Call):
             found += _call(script, node, local)
     found = list({(place.line, place.column, place.id): place for place in found}.values())

@@ -5,9 +5,17 @@ import dataclasses
 from .arguments import entry
 from .errors import Place
 from .extents import Extent, product as product_of
-from .values import POSTFIX, PRODUCT, TYPES, Value, broadcast, cast, unified
+from .values import POSTFIX, PRODUCT, SUMMED_WIDER, TYPES, Value, broadcast, cast, is_complex, unified
 
 PYTHON, NUMPY, METHODS = {}, {}, {}
+# The functions, methods and names of Python that take complex numbers.
+COMPLEX = set("""
+exp sqrt sin cos tan tanh log log1p expm1 log2 log10 sinh cosh isnan isinf isfinite absolute abs arcsin arccos arctan arcsinh arccosh arctanh conjugate conj real imag angle
+positive negative square reciprocal where add subtract multiply divide true_divide power matmul equal not_equal logical_and logical_or logical_xor logical_not
+complex complex64 complex128 complex_ astype copy array asarray ascontiguousarray zeros_like ones_like empty_like full full_like reshape ravel flatten transpose swapaxes moveaxis
+expand_dims squeeze flip flipud fliplr roll triu tril concatenate hstack vstack column_stack stack take repeat tile broadcast_to len
+sum mean prod std var any all count_nonzero cumsum cumprod diff dot inner vdot outer kron trace diag diagonal tensordot einsum allclose isclose array_equal
+linalg.norm linalg.inv linalg.det linalg.solve linalg.cholesky linalg.eigh linalg.eigvalsh linalg.svd linalg.qr linalg.lstsq linalg.matrix_power""".split())
 
 
 def total(shape):
@@ -27,7 +35,10 @@ class Call:
 
     def any_value(self, parameter):
         given = self.given[parameter]
-        return given if isinstance(given, Value) else self.translator.expression(given)
+        value = given if isinstance(given, Value) else self.translator.expression(given)
+        if is_complex(value) and self.name.lstrip(".") not in COMPLEX:
+            self.refuse("import-complex", f"`{self.name.lstrip('.')}` of complex numbers")
+        return value
 
     def value(self, parameter):
         return self.translator.require_plain(self.any_value(parameter), self.node)
@@ -53,8 +64,6 @@ class Call:
         if isinstance(node, ast.Attribute) and node.attr == "dtype":
             return self.translator.plain(node.value).type
         name = node.value if isinstance(node, ast.Constant) else self.translator.global_name(node) or (node.id if isinstance(node, ast.Name) else None)
-        if name in ("complex64", "complex128", "complex"):
-            self.refuse("import-complex", "complex numbers", node)
         if name not in TYPES:
             self.refuse("import-type", f"the element type {ast.unparse(node)}", node)
         return TYPES[name]
@@ -118,15 +127,20 @@ def product(a, b, node):
     a, b, type_ = unified(a, b)
     if type_ == "bool":
         raise Place(node, "import-type", "a product of bool arrays")
-    value = Value(f"{a.at(PRODUCT)} @ {b.at(PRODUCT + 1)}", type_, shape, PRODUCT)
-    return cast(dataclasses.replace(value, type="i64"), "i32") if type_ == "i32" else value
+    return of_products(Value(f"{a.at(PRODUCT)} @ {b.at(PRODUCT + 1)}", type_, shape, PRODUCT))
+
+
+def of_products(value):
+    """Sums of products in NumPy's type; those of short integers are i64."""
+    return cast(dataclasses.replace(value, type="i64"), value.type) if value.type in SUMMED_WIDER else value
 
 
 def transposed(value):
     if value.rank < 2:
         return value
     if value.rank == 2:
-        return Value(f"{value.at(POSTFIX)}'", value.type, value.shape[::-1], storage=value.storage)
+        code = f"transpose({value.code})" if is_complex(value) else f"{value.at(POSTFIX)}'"
+        return Value(code, value.type, value.shape[::-1], storage=value.storage)
     order = ", ".join(map(str, range(value.rank)[::-1]))
     return Value(f"transpose({value.code}, {order})", value.type, value.shape[::-1], storage=value.storage)
 

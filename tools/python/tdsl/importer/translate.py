@@ -1,4 +1,5 @@
 """A NumPy function and example arguments -> the text of a TDSL program."""
+import ast
 import collections
 import dataclasses
 import inspect
@@ -16,10 +17,10 @@ from .lists import Lists
 from .loops import Loops
 from .rows import Rows
 from .scopes import Binding, Frame, Scopes
-from .source import parameters
+from .source import defaults, parameters
 from .statements import Statements
 from .subscripts import Subscripts
-from .values import TYPES, WIDENED, Value
+from .values import TYPES, Value
 
 _MOST_ROUNDS = 60
 
@@ -128,18 +129,20 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         if isinstance(value, (str, bytes, dict, set, list, tuple)) or callable(value):
             raise Place(self.function, "import-argument", f"`{name}` is a {type(value).__name__}: numbers and arrays are translated")
         dtype = np.asarray(value).dtype
-        if dtype.kind == "c":
-            raise Place(self.function, "import-complex", f"`{name}` is complex")
         if dtype.name not in TYPES:
             raise Place(self.function, "import-argument", f"`{name}` has elements of type {dtype}")
-        if dtype.name in WIDENED:
-            self.note(self.function, f"`{name}` of type {dtype.name} is i64, which does not wrap as NumPy's does")
         return TYPES[dtype.name]
+
+    def default(self, name, type_):
+        """` = 0.5`: the function's, of a parameter that names no extent."""
+        node = defaults(self.function).get(name)
+        plain = isinstance(node, ast.Constant) and type(node.value) is float and type_ == "f64" and 0.0 <= node.value < float("inf")
+        return f" = {node.value!r}" if plain else ""
 
     def scalar(self, name, option, dimensions, sizes):
         values = [example[name] for example in self.examples]
         type_ = self.element_type(name, values[0])
-        self.emit(f"param {option}: {type_};")
+        self.emit(f"param {option}: {type_}{self.default(name, type_)};")
         whole = type_ in ("i64", "i32")
         if whole:
             dimensions.scalar(option, [int(value) for value in values])
@@ -179,7 +182,7 @@ class Translator(Statements, Loops, Calls, Expressions, Comparisons, Subscripts,
         for number, value in enumerate(items):
             if value.items is not None or value.type == "none":
                 raise Place(self.function.body[-1], "import-return", "a tuple or None within the result")
-            self.require_plain(value, self.function.body[-1])
+            value = self.require_plain(value, self.function.body[-1])
             declared = any(b.target == value.code and b.value.memory is None for b in self.frame.blocks[0].values())
             if declared and value.code not in results and value.code not in self.options.values() and value.code not in self.outside:
                 self.emit(f"output {value.code};")

@@ -3,6 +3,7 @@ import contextlib
 import copy
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -11,8 +12,6 @@ import time
 import numpy as np
 
 from ..errors import Different
-from .values import WIDENED
-
 _LIMIT = 600  # seconds of one program
 _CANCELLED = 1e-6  # of the arguments: results below it are what rounding leaves of a difference
 TOLERANCE = {"f32": 1e-4, "f64": 1e-9}
@@ -84,7 +83,7 @@ def compare(translation, function, arguments, tdslc, folder, mode, tolerance):
         raise Different(f"{len(translation.results)} results instead of {len(results)}")
     for name, given in arguments.items():
         told = name in translation.lost or name in translation.updated.values()
-        if isinstance(given, np.ndarray) and not told and not np.array_equal(given, after[name], equal_nan=given.dtype.kind == "f"):
+        if isinstance(given, np.ndarray) and not told and not np.array_equal(given, after[name], equal_nan=given.dtype.kind in "fc"):
             raise Different(f"the script changes the array of `{name}`, the translation does not")
     wanted = dict(zip(translation.results, results))
     wanted.update({output: after[parameter] for output, parameter in translation.updated.items()})
@@ -110,15 +109,17 @@ def compare(translation, function, arguments, tdslc, folder, mode, tolerance):
 
 def rounding(arguments):
     """What rounding may leave of a difference of numbers like these arguments."""
-    return _CANCELLED * max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in map(np.asarray, arguments.values()) if a.dtype.kind == "f"), default=0.0)
+    return _CANCELLED * max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in map(np.asarray, arguments.values()) if a.dtype.kind in "fc"), default=0.0)
 
 
 def _given(value, path):
     """The text of an option: a number, or the file of an array."""
     if isinstance(value, np.ndarray) and value.ndim:
-        np.save(path, value.astype(np.int64) if value.dtype.name in WIDENED else np.ascontiguousarray(value).astype(value.dtype.newbyteorder("=")))
+        np.save(path, np.ascontiguousarray(value).astype(value.dtype.newbyteorder("=")))
         return path
     number = np.asarray(value).item()
+    if isinstance(number, complex):
+        return f"{number.real!r}{'-' if math.copysign(1.0, number.imag) < 0 else '+'}{abs(number.imag)!r}i"
     return str(number).lower() if isinstance(number, bool) else repr(number)
 
 
@@ -126,19 +127,21 @@ def difference(name, got, want, tolerance, least=0.0):
     """The largest difference relative to the largest element, or to `least` if that is larger."""
     if got.shape != want.shape:
         raise Different(f"`{name}` has shape {got.shape}, not {want.shape}")
-    if want.dtype.kind not in "biuf":
+    if want.dtype.kind not in "biufc":
         raise Different(f"`{name}` is of type {want.dtype} in NumPy")
     if not want.size:
         return 0.0
-    if (got.dtype.kind == "f") != (want.dtype.kind == "f") or (got.dtype.kind == "b") != (want.dtype.kind == "b"):
+    if any((got.dtype.kind == kind) != (want.dtype.kind == kind) for kind in "bfc"):
         raise Different(f"`{name}` is of type {got.dtype}, not {want.dtype}")
-    a, b = got.astype(float), want.astype(float)
+    parts = complex if want.dtype.kind == "c" else float
+    a, b = got.astype(parts), want.astype(parts)
     special = ~np.isfinite(b)
-    if not np.array_equal(a[special], b[special], equal_nan=True) or not np.isfinite(a[~special]).all():
+    same = not np.isfinite(a[special]).any() if parts is complex else np.array_equal(a[special], b[special], equal_nan=True)
+    if not same or not np.isfinite(a[~special]).all():
         raise Different(f"`{name}` is infinite or nan in other places")
     scale = max(np.abs(b[~special]).max(initial=0.0), least)
     error = float(np.abs(a - b)[~special].max(initial=0.0) / scale) if scale else float(np.abs(a[~special]).max(initial=0.0))
-    limit = tolerance if tolerance is not None else TOLERANCE["f32" if "float32" in (got.dtype.name, want.dtype.name) else "f64"]
+    limit = tolerance if tolerance is not None else TOLERANCE["f32" if {"float32", "complex64"} & {got.dtype.name, want.dtype.name} else "f64"]
     if want.dtype.kind in "biu":
         limit = 0.0
     if error > limit:
